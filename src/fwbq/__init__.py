@@ -1,0 +1,69 @@
+"""Integrals with an honest error: Frank-Wolfe Bayesian quadrature and what follows from it.
+
+>>> import numpy as np
+>>> import fwbq
+>>> measure = fwbq.Gaussian([0.0], [[1.0]])
+>>> embedding = fwbq.embed(fwbq.ExpQuad(1.0), measure)
+>>> rule = fwbq.bayes_rule(embedding, fwbq.SBQ(embedding, rng=0).take(12))
+>>> bool(abs(rule.integrate(np.cos(rule.points[:, 0])) - np.exp(-0.5)) < 1e-5)
+True
+
+The public names are loaded on first use, so that ``import fwbq`` costs little.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import chema, embeddings, plots, problems, theory
+    from .designs import MonteCarlo, QMC, BlendedPairwise, FrankWolfe, OBQ, RandomPivot, SBQ, refine
+    from .embeddings import Embedding, embed
+    from .integrate import Integration, IntegrationResult, integrate
+    from .kernels import ExpQuad, Kernel, Matern12, Matern32, Matern52, PeriodicSobolev, RandomFourier, Stein
+    from .measures import Empirical, Gaussian, GaussianMixture, Measure, Product, TruncatedGaussian, Uniform
+    from .posterior import IntegralPosterior, condition
+    from .rules import Rule, bayes_rule, load_rule, mmd2, simplex_rule, uniform_rule, weighted_rule
+    from .selection import Comparison, Model, compare_models
+
+__version__ = "0.1.0"
+
+_HOME = {
+    name: module
+    for module, names in {
+        "kernels": "ExpQuad Kernel Matern12 Matern32 Matern52 PeriodicSobolev RandomFourier Stein",
+        "measures": "Empirical Gaussian GaussianMixture Measure Product TruncatedGaussian Uniform",
+        "embeddings": "Embedding embed",
+        "rules": "Rule bayes_rule load_rule mmd2 simplex_rule uniform_rule weighted_rule",
+        "designs": "BlendedPairwise FrankWolfe MonteCarlo OBQ QMC RandomPivot SBQ refine",
+        "posterior": "IntegralPosterior condition",
+        "integrate": "Integration IntegrationResult integrate",
+        "selection": "Comparison Model compare_models",
+    }.items()
+    for name in names.split()
+}
+_MODULES = ("chema", "embeddings", "plots", "problems", "theory")
+
+__all__ = [
+    "OBQ", "QMC", "SBQ", "BlendedPairwise", "Comparison", "Embedding", "Empirical", "ExpQuad", "FrankWolfe", "Gaussian",
+    "GaussianMixture", "IntegralPosterior", "Integration", "IntegrationResult", "Kernel", "Matern12", "Matern32",
+    "Matern52", "Measure", "Model", "MonteCarlo", "PeriodicSobolev", "Product", "RandomFourier", "RandomPivot", "Rule",
+    "Stein", "TruncatedGaussian", "Uniform", "__version__", "bayes_rule", "chema", "compare_models", "condition",
+    "embed", "embeddings", "integrate", "load_rule", "mmd2", "plots", "problems", "refine", "simplex_rule", "theory",
+    "uniform_rule", "weighted_rule",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        # The attribute is set after the import, so that the function integrate is not hidden by its module's name.
+        value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    elif name in _MODULES:
+        value = import_module(f"{__name__}.{name}")
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
