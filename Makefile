@@ -1,0 +1,81 @@
+# Everything a newcomer needs: `make run` and `make test`. Each target makes its own environment first.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+OUT ?= out
+# One BLAS thread: the arrays are cache-sized, and two threads on a busy machine are slower than one.
+export OPENBLAS_NUM_THREADS ?= 1
+export MPLBACKEND ?= Agg
+
+.PHONY: help run test lint test-oldest docs bench coverage calibration paper clean
+
+help:
+	@echo "make run          the main job: choose among 352 models of the data set that ships with the package"
+	@echo "make test         the test suite, doctests included"
+	@echo "make lint         ruff and mypy"
+	@echo "make test-oldest  the test suite of the core on the oldest supported NumPy and SciPy"
+	@echo "make docs         the documentation, into docs/_build/html"
+	@echo "make bench        the tables of docs/performance.md"
+	@echo "make coverage     the coverage study of docs/coverage.md"
+	@echo "make calibration  the calibration study of docs/calibration.md"
+	@echo "make paper        every figure of the paper, into $(OUT)/paper"
+
+# An environment per set of extras, made anew when pyproject.toml changes. `venv` is missing from some system Pythons;
+# `virtualenv`, installed beside the project, does the same.
+define environment
+	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || { echo "fwbq needs Python 3.11 or newer; say which with PYTHON=..."; exit 1; }
+	test -x $(1)/bin/python || $(PYTHON) -m venv $(1) 2>/dev/null || { rm -rf $(1); \
+	  $(PYTHON) -m pip install --quiet --target build/virtualenv virtualenv && PYTHONPATH=build/virtualenv $(PYTHON) -m virtualenv --quiet $(1); }
+	$(1)/bin/python -m pip install --quiet --disable-pip-version-check $(2)
+endef
+
+$(VENV)/.run: pyproject.toml
+	$(call environment,$(VENV),-e ".[report]")
+	@touch $@
+
+$(VENV)/.test: pyproject.toml
+	$(call environment,$(VENV),-e ".[test]")
+	@touch $@ $(VENV)/.run
+
+$(VENV)/.lint: pyproject.toml
+	$(call environment,$(VENV),-e ".[test$(comma)lint]")
+	@touch $@
+
+$(VENV)/.docs: pyproject.toml
+	$(call environment,$(VENV),-e ".[test$(comma)docs]")
+	@touch $@
+
+comma := ,
+
+run: $(VENV)/.run
+	$(BIN)/fwbq demo --out $(OUT)/demo
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+
+lint: $(VENV)/.lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test-oldest: pyproject.toml tests/oldest.txt
+	$(call environment,.venv-oldest,-e "." -r tests/oldest.txt)
+	.venv-oldest/bin/python -m pytest -q -n 2 --dist loadfile tests --ignore=tests/test_dask.py --ignore=tests/browser -p no:doctest
+
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+bench: $(VENV)/.test
+	$(BIN)/python -m benchmarks
+
+coverage: $(VENV)/.test
+	$(BIN)/python -m fwbq.studies.coverage --out $(OUT)/coverage
+
+calibration: $(VENV)/.test
+	$(BIN)/python -m fwbq.studies.calibration --out $(OUT)/calibration
+
+paper: $(VENV)/.run
+	$(BIN)/fwbq paper all --out $(OUT)/paper
+
+clean:
+	rm -rf $(VENV) .venv-oldest build out docs/_build docs/gallery docs/generated

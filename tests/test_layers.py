@@ -1,0 +1,63 @@
+"""The one-way flow: a module imports only from the layers above it."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import fwbq
+
+SOURCE = Path(fwbq.__file__).parent
+LAYERS = [
+    "_validate", "_linalg", "kernels", "measures", "embeddings", "rules", "designs", "posterior", "hyperparameters",
+    "theory", "_progress", "journal", "evaluate", "integrate", "selection", "chema", "problems", "plots", "report",
+    "studies", "cli",
+]  # fmt: skip
+# Conveniences on a result object that load a lower layer only when called.
+CONVENIENCES = {("selection", "plots"), ("selection", "report")}
+
+
+def layer(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imports(path: Path):
+    """(imported layer, inside a function) for every import of the package's own modules."""
+    package = ("fwbq", *path.relative_to(SOURCE).parts[:-1])
+
+    def walk(node, nested):
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.ImportFrom):
+                if child.level:
+                    base = package[: len(package) - child.level + 1]
+                    full = (*base, *(child.module.split(".") if child.module else ()))
+                else:
+                    full = tuple((child.module or "").split("."))
+                if full[0] == "fwbq":
+                    names = [full[1]] if len(full) > 1 else [alias.name for alias in child.names]
+                    yield from ((name, nested) for name in names)
+            elif isinstance(child, ast.Import):
+                for alias in child.names:
+                    parts = alias.name.split(".")
+                    if parts[0] == "fwbq" and len(parts) > 1:
+                        yield parts[1], nested
+            yield from walk(child, nested or isinstance(child, ast.FunctionDef))
+
+    yield from walk(ast.parse(path.read_text()), False)
+
+
+MODULES = sorted(p for p in SOURCE.rglob("*.py") if p.name not in ("__init__.py", "__main__.py") or p.parent != SOURCE)
+
+
+def test_the_walk_sees_imports():
+    seen = {name for path in MODULES for name, _ in imports(path)}
+    assert {"_validate", "kernels", "measures"} <= seen
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_imports_point_upward(path):
+    own = layer(path)
+    assert own in LAYERS, f"{own} has no place in the order of the layers"
+    for name, nested in imports(path):
+        if name in LAYERS and not (nested and (own, name) in CONVENIENCES):
+            assert LAYERS.index(name) <= LAYERS.index(own), f"{own} imports {name}, which stands below it"
