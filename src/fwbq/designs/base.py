@@ -1,0 +1,158 @@
+"""What every design is: a nested sequence of points, its own weights, and a trace."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from math import nan
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _validate
+from ..rules import Rule, weighted_rule
+
+if TYPE_CHECKING:
+    from ..embeddings import Embedding
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """How a run went, one entry per iterate (entry n - 1 belongs to the first n points).
+
+    Attributes
+    ----------
+    gap : (n,) array
+        Frank-Wolfe duality gap <g - mu, g - k(., x)> seen when the iterate was chosen; NaN where a design has none.
+    mmd2 : (n,) array
+        Squared worst-case error of the design's own rule on the first n points.
+    step : (n,) array
+        Step rho that gave the iterate its weight; NaN where a design has none.
+    index : (n,) array of int
+        Row of the iterate in the candidates; -1 for a point that is not a candidate.
+    """
+
+    gap: FloatArray
+    mmd2: FloatArray
+    step: FloatArray
+    index: IntArray
+
+    def __len__(self) -> int:
+        return len(self.mmd2)
+
+
+class Design(ABC):
+    """A nested, extendable sequence of points chosen for an embedding, without ever seeing an integrand.
+
+    A subclass implements :meth:`_extend`, which calls :meth:`_append` once per new iterate, and :meth:`_weights`.
+    When it can give no more points it calls :meth:`_stop` with the reason.
+
+    Parameters
+    ----------
+    embedding : Embedding
+        Kernel and measure.
+    """
+
+    def __init__(self, embedding: Embedding) -> None:
+        self._embedding = embedding
+        self._points = np.empty((16, embedding.dim))
+        self._gap: list[float] = []
+        self._mmd2: list[float] = []
+        self._step: list[float] = []
+        self._index: list[int] = []
+        self._stopped: str | None = None
+        self._trace: Trace | None = None
+
+    @property
+    def embedding(self) -> Embedding:
+        """The embedding that the points are chosen for."""
+        return self._embedding
+
+    def __len__(self) -> int:
+        """Return the number of iterates computed so far."""
+        return len(self._index)
+
+    @property
+    def status(self) -> str:
+        """One line: how many iterates there are, and why there can be no more if so."""
+        return f"{len(self)} points; " + (self._stopped or "can be extended")
+
+    @property
+    def trace(self) -> Trace:
+        """Duality gap, squared worst-case error, step and candidate index of every iterate computed so far."""
+        if self._trace is None or len(self._trace) != len(self):
+            gap, mmd2, step = (np.array(a, dtype=float) for a in (self._gap, self._mmd2, self._step))
+            arrays = (gap, mmd2, step, np.array(self._index, dtype=np.intp))
+            for a in arrays:
+                a.flags.writeable = False
+            self._trace = Trace(*arrays)
+        return self._trace
+
+    def take(self, n: int) -> FloatArray:
+        """Return the first `n` iterates, repeats included; only what is new is computed.
+
+        Parameters
+        ----------
+        n : int
+            Number of iterates, at least 1.
+
+        Returns
+        -------
+        (n, d) array
+            A copy. Shorter when the design has come to its end; :attr:`status` then says why.
+        """
+        return self._points[: self._reach(n)].copy()
+
+    def rule(self, n: int) -> Rule:
+        """Return the first `n` iterates with the design's own weights.
+
+        Parameters
+        ----------
+        n : int
+            Number of iterates, at least 1; computed if they do not exist yet.
+
+        Returns
+        -------
+        Rule
+            Repeated points are merged, their weights added up.
+        """
+        n = self._reach(n)
+        return weighted_rule(self._embedding, self._points[:n], self._weights(n))
+
+    def _reach(self, n: int) -> int:
+        """Compute up to `n` iterates if possible and return how many of the `n` exist."""
+        n = _validate.count(n, "n")
+        if n > len(self) and self._stopped is None:
+            self._extend(n)
+        return min(n, len(self))
+
+    def _append(
+        self, point: FloatArray, *, index: int = -1, step: float = nan, gap: float = nan, mmd2: float = nan
+    ) -> None:
+        """Record one finished iterate."""
+        n = len(self)
+        if n == len(self._points):
+            grown = np.empty((2 * n, self._points.shape[1]))
+            grown[:n] = self._points
+            self._points = grown
+        self._points[n] = point
+        self._gap.append(gap)
+        self._mmd2.append(mmd2)
+        self._step.append(step)
+        self._index.append(index)
+
+    def _stop(self, reason: str) -> None:
+        """Declare that there are no further iterates."""
+        self._stopped = reason
+
+    @abstractmethod
+    def _extend(self, n: int) -> None:
+        """Append iterates until there are at least `n` or :meth:`_stop` was called."""
+
+    @abstractmethod
+    def _weights(self, n: int) -> FloatArray:
+        """Return the design's own weights (n,) for its first n iterates."""
