@@ -1,0 +1,376 @@
+"""Checks of what users pass in: shapes, finiteness, positivity. Every input error of the package is worded here.
+
+Each function returns the checked value in the form the rest of the package works with (float64 arrays, plain Python
+numbers) or raises a ``TypeError`` (not a number at all) or ``ValueError`` (a number that cannot be) that names the
+parameter, what was expected, what came and what to do.
+"""
+
+import math
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+
+# A symmetric matrix computed in floating point differs from its transpose by a few units in the last place of its
+# largest entry; anything above this is a mistake of the caller.
+_SYMMETRY_TOLERANCE = 1e-10
+# Weights typed or computed by hand sum to one up to rounding; a larger gap means they were never normalised.
+_SUM_TOLERANCE = 1e-9
+
+
+def _shown(x: Any) -> str:
+    text = repr(x)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _real(x: ArrayLike, name: str, expected: str) -> Array:
+    try:
+        array = np.asarray(x)
+    except ValueError:
+        raise ValueError(f"`{name}` must be {expected}, but its rows have different lengths: make it rectangular") from None
+    if array.dtype.kind == "O":
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError):
+            pass
+    if array.dtype.kind not in "iuf":
+        raise TypeError(f"`{name}` must be {expected}, got {_shown(x)} of type {type(x).__name__}: pass real numbers")
+    return np.asarray(array, dtype=np.float64)
+
+
+def _finite(array: Array, name: str) -> None:
+    bad = ~np.isfinite(array)
+    if bad.any():
+        where = tuple(int(i) for i in np.argwhere(bad)[0])
+        place = f" at index {where if len(where) > 1 else where[0]}" if where else ""
+        raise ValueError(
+            f"`{name}` must be finite, got {array[where]}{place} ({int(bad.sum())} such value(s)): "
+            "remove or replace NaN and infinity"
+        )
+
+
+def points(x: ArrayLike, name: str = "x", dim: int | None = None) -> Array:
+    """Points as a finite, C-contiguous (n, d) array; (n,) is an error that says ``x[:, None]``.
+
+    Parameters
+    ----------
+    x : array_like, shape (n, d)
+        The points, one per row; n may be zero.
+    name : str
+        The parameter's name, for the error.
+    dim : int, optional
+        The required d.
+
+    Examples
+    --------
+    >>> points([[0, 1], [2, 3]]).shape
+    (2, 2)
+    >>> points([0.0, 1.0])
+    Traceback (most recent call last):
+    ...
+    ValueError: `x` must be points of shape (n, d), got shape (2,): for n points in one dimension pass x[:, None], ...
+    """
+    shape = f"(n, {dim})" if dim is not None else "(n, d)"
+    array = _real(x, name, f"points of shape {shape}")
+    if array.ndim == 1:
+        raise ValueError(
+            f"`{name}` must be points of shape {shape}, got shape {array.shape}: for n points in one dimension pass "
+            f"{name}[:, None], for a single point pass {name}[None, :]"
+        )
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise ValueError(f"`{name}` must be points of shape {shape}, got shape {array.shape}: one row per point")
+    if dim is not None and array.shape[1] != dim:
+        raise ValueError(
+            f"`{name}` must be points of shape (n, {dim}), got shape {array.shape}: one row per point, "
+            f"{dim} coordinate(s) each"
+        )
+    _finite(array, name)
+    return np.ascontiguousarray(array)
+
+
+def values(f: ArrayLike, name: str, n: int) -> Array:
+    """Function values as a finite (n,) or (n, m) array: one row per point, one column per integrand."""
+    array = _real(f, name, f"values of shape ({n},) or ({n}, m)")
+    if array.ndim not in (1, 2) or array.shape[0] != n:
+        raise ValueError(
+            f"`{name}` must be values of shape ({n},) or ({n}, m), got shape {array.shape}: one row per point"
+        )
+    _finite(array, name)
+    return array
+
+
+def vector(x: ArrayLike, name: str, size: int | None = None) -> Array:
+    """A finite one-dimensional array, of the given size if one is given."""
+    expected = f"a vector of shape ({size if size is not None else 'n'},)"
+    array = _real(x, name, expected)
+    if array.ndim != 1 or (size is not None and array.size != size):
+        raise ValueError(f"`{name}` must be {expected}, got shape {array.shape}")
+    _finite(array, name)
+    return array
+
+
+def _number(x: Any, name: str, expected: str) -> float:
+    if isinstance(x, (bool, np.bool_)):
+        raise TypeError(f"`{name}` must be {expected}, got {x!r} of type bool: pass a number")
+    array = _real(x, name, expected)
+    if array.ndim != 0:
+        raise ValueError(f"`{name}` must be {expected}, got an array of shape {array.shape}: pass a single number")
+    return float(array)
+
+
+def positive(x: Any, name: str) -> float:
+    """A positive finite number."""
+    number = _number(x, name, "a positive finite number")
+    if not (0.0 < number < math.inf):
+        raise ValueError(f"`{name}` must be a positive finite number, got {number}")
+    return number
+
+
+def nonnegative(x: Any, name: str) -> float:
+    """A finite number that is zero or larger."""
+    number = _number(x, name, "a finite number >= 0")
+    if not (0.0 <= number < math.inf):
+        raise ValueError(f"`{name}` must be a finite number >= 0, got {number}")
+    return number
+
+
+def probability(x: Any, name: str) -> float:
+    """A number strictly between zero and one."""
+    number = _number(x, name, "a number strictly between 0 and 1")
+    if not (0.0 < number < 1.0):
+        raise ValueError(f"`{name}` must lie strictly between 0 and 1, got {number}: 95 % is written 0.95")
+    return number
+
+
+def positive_scalar_or_vector(x: ArrayLike, name: str) -> float | Array:
+    """One positive number for all coordinates (returned as float) or a (d,) array of them (returned read-only)."""
+    expected = "a positive number or a vector of shape (d,) of positive numbers"
+    if isinstance(x, (bool, np.bool_)):
+        raise TypeError(f"`{name}` must be {expected}, got {x!r} of type bool: pass a number")
+    array = _real(x, name, expected)
+    if array.ndim > 1 or array.size == 0:
+        raise ValueError(f"`{name}` must be {expected}, got shape {array.shape}")
+    bad = ~((array > 0.0) & np.isfinite(array))
+    if bad.any():
+        raise ValueError(f"`{name}` must be positive and finite, got {float(array[bad][0])}: pass {expected}")
+    return float(array) if array.ndim == 0 else readonly(array)
+
+
+def per_coordinate(allow_infinite: Iterable[str] = (), /, **parameters: ArrayLike) -> dict[str, Array]:
+    """Scalars and (d,) vectors brought to one d; scalars are repeated, all scalars mean d = 1.
+
+    Parameters
+    ----------
+    allow_infinite : names of parameters that may be infinite (never NaN).
+    **parameters : scalars or vectors of shape (d,), by name.
+
+    Examples
+    --------
+    >>> per_coordinate(lower=0.0, upper=[1.0, 2.0])["lower"]
+    array([0., 0.])
+    """
+    arrays = {name: _real(x, name, "a number or a vector of shape (d,)") for name, x in parameters.items()}
+    first = ""
+    for name, array in arrays.items():
+        if array.ndim > 1 or array.size == 0:
+            raise ValueError(f"`{name}` must be a number or a vector of shape (d,), got shape {array.shape}")
+        if array.ndim == 1 and not first:
+            first = name
+        if array.ndim == 1 and array.size != arrays[first].size:
+            raise ValueError(
+                f"`{name}` must be a number or have the length of `{first}`, {arrays[first].size}, "
+                f"got length {array.size}"
+            )
+        if name not in allow_infinite:
+            _finite(array, name)
+        elif np.isnan(array).any():
+            raise ValueError(f"`{name}` must not be NaN: pass a number, or infinity for no bound")
+    dim = arrays[first].size if first else 1
+    return {name: np.broadcast_to(array, (dim,)).copy() for name, array in arrays.items()}
+
+
+def ordered(lower: Array, upper: Array) -> None:
+    """Each ``lower`` strictly below its ``upper``."""
+    bad = ~(lower < upper)
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise ValueError(
+            f"`lower` must be less than `upper` in every coordinate, got {lower[i]} and {upper[i]} in coordinate {i}: "
+            "swap the bounds, or drop a coordinate that does not vary"
+        )
+
+
+def simplex(w: ArrayLike, name: str, size: int | None = None) -> Array:
+    """Weights that are >= 0 and sum to one, as a vector; a sum off by rounding alone is divided out."""
+    array = vector(w, name, size)
+    if array.size == 0:
+        raise ValueError(f"`{name}` must have at least one entry, got none")
+    if (array < 0.0).any():
+        i = int(np.argmin(array))
+        raise ValueError(f"`{name}` must be >= 0, got {array[i]} at index {i}")
+    total = math.fsum(array)
+    if abs(total - 1.0) > _SUM_TOLERANCE:
+        raise ValueError(f"`{name}` must sum to 1, got a sum of {total}: divide by it, {name} / sum({name})")
+    # Weights that are normalised already stay the same to the bit, so that saving and loading changes nothing.
+    return array / total if abs(total - 1.0) > 4 * np.finfo(float).eps else array
+
+
+def count(n: Any, name: str, minimum: int = 1) -> int:
+    """A whole number, at least ``minimum``."""
+    try:
+        if isinstance(n, (bool, np.bool_)):
+            raise TypeError
+        number = operator.index(n)
+    except TypeError:
+        raise TypeError(
+            f"`{name}` must be a whole number >= {minimum}, got {_shown(n)} of type {type(n).__name__}: "
+            f"pass an int, e.g. int({name})"
+        ) from None
+    if number < minimum:
+        raise ValueError(f"`{name}` must be a whole number >= {minimum}, got {number}")
+    return number
+
+
+def choice(x: Any, name: str, options: Iterable[Any]) -> Any:
+    """One of the options."""
+    listed = list(options)
+    if not any(type(x) is type(option) and x == option for option in listed):
+        raise ValueError(f"`{name}` must be one of {', '.join(map(repr, listed))}, got {_shown(x)}")
+    return x
+
+
+def covariance(c: ArrayLike, name: str, dim: int) -> Array:
+    """A symmetric positive definite (dim, dim) matrix; a number means that multiple of the identity, a (dim,) vector the variances.
+
+    Examples
+    --------
+    >>> covariance([1.0, 4.0], "cov", 2)
+    array([[1., 0.],
+           [0., 4.]])
+    """
+    expected = f"a ({dim}, {dim}) symmetric positive definite matrix, a vector of {dim} variances, or one variance"
+    array = _real(c, name, expected)
+    if array.ndim == 0:
+        array = np.full(dim, float(array))
+    if array.shape == (dim,):
+        array = np.diag(array)
+    if array.shape != (dim, dim):
+        raise ValueError(f"`{name}` must be {expected}, got shape {array.shape}")
+    _finite(array, name)
+    asymmetry = float(np.max(np.abs(array - array.T)))
+    if asymmetry > _SYMMETRY_TOLERANCE * float(np.max(np.abs(array))):
+        raise ValueError(
+            f"`{name}` must be symmetric, but it differs from its transpose by {asymmetry:.3g}: pass (C + C.T) / 2"
+        )
+    array = 0.5 * (array + array.T)
+    try:
+        np.linalg.cholesky(array)
+    except np.linalg.LinAlgError:
+        smallest = float(np.linalg.eigvalsh(array)[0])
+        raise ValueError(
+            f"`{name}` must be positive definite, got a smallest eigenvalue of {smallest:.3g}: check its entries, "
+            "drop coordinates that are functions of others, or add a small multiple of the identity"
+        ) from None
+    return array
+
+
+def dimension(dim: int, expected: int | None, name: str, owner: str) -> int:
+    """``dim`` if it agrees with the ``expected`` dimension of the ``owner`` (None agrees with any)."""
+    if expected is not None and dim != expected:
+        raise ValueError(
+            f"`{name}` has dimension {dim} but {owner} has dimension {expected}: make the two agree "
+            "(a scalar lengthscale fits any dimension)"
+        )
+    return dim
+
+
+def generator(rng: Any = None) -> np.random.Generator:
+    """A NumPy generator from None, a seed, or a generator (SPEC 7)."""
+    if isinstance(rng, np.random.Generator):
+        return rng
+    try:
+        if isinstance(rng, (bool, str, float)):
+            raise TypeError
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"`rng` must be None, a whole number >= 0 or a numpy.random.Generator, got {_shown(rng)}: "
+            "pass e.g. rng=np.random.default_rng(0)"
+        ) from None
+
+
+def unit_cube(u: ArrayLike, name: str, dim: int) -> Array:
+    """Points of the closed unit cube, moved off its faces: clipped to [2^-54, 1 - 2^-53] so that quantiles stay finite."""
+    array = points(u, name, dim)
+    if ((array < 0.0) | (array > 1.0)).any():
+        raise ValueError(
+            f"`{name}` must lie in the unit cube [0, 1]^{dim}, got values from {array.min()} to {array.max()}"
+        )
+    return np.clip(array, 2.0**-54, 1.0 - 2.0**-53)
+
+
+def readonly(array: ArrayLike) -> Array:
+    """A float64 copy that cannot be written to."""
+    copy = np.array(array, dtype=np.float64)
+    copy.setflags(write=False)
+    return copy
+
+
+def freeze(instance: object, **fields: Any) -> None:
+    """Set the fields of a frozen dataclass from within its constructor."""
+    for name, value in fields.items():
+        object.__setattr__(instance, name, value)
+
+
+def spec_type(spec: Any, noun: str, known: Iterable[str]) -> str:
+    """The ``type`` entry of a saved kernel or measure."""
+    if not isinstance(spec, dict) or "type" not in spec:
+        raise ValueError(f"`spec` must be a dict with a 'type' entry made by a {noun}'s spec(), got {_shown(spec)}")
+    name = spec["type"]
+    listed = sorted(known)
+    if name not in listed:
+        raise ValueError(f"`spec` names the unknown {noun} {name!r}; known are {', '.join(listed)}")
+    return str(name)
+
+
+def index(i: Any, name: str, size: int) -> int:
+    """A row number 0 <= i < ``size``."""
+    number = count(i, name, minimum=0)
+    if number >= size:
+        raise ValueError(f"`{name}` must be a row number below {size}, got {number}")
+    return number
+
+
+def fraction(x: Any, name: str) -> float:
+    """A number in the closed interval [0, 1]."""
+    number = _number(x, name, "a number in [0, 1]")
+    if not (0.0 <= number <= 1.0):
+        raise ValueError(f"`{name}` must lie in [0, 1], got {number}")
+    return number
+
+
+def not_converged(what: str, tolerance: float) -> ArithmeticError:
+    """The error for an integral that bisection does not bring to its tolerance."""
+    return ArithmeticError(
+        f"{what} did not converge to {tolerance:g} of its value: the integrand changes faster than float64 resolves; "
+        "check the measure's parameters and the lengthscale, or use Empirical with a sample"
+    )
+
+
+def counts(n: Any, name: str) -> Array:
+    """One whole number >= 1 or an array of them, as float64."""
+    array = _real(n, name, "whole numbers >= 1")
+    if not ((array >= 1.0) & (array == np.floor(array)) & np.isfinite(array)).all():
+        raise ValueError(f"`{name}` must be whole numbers >= 1, got {_shown(n)}")
+    return array
+
+
+def at_most(x: float, name: str, limit: float, owner: str) -> float:
+    """A number that does not exceed another parameter."""
+    if x > limit:
+        raise ValueError(f"`{name}` must not exceed {owner}, {limit}, got {x}")
+    return x

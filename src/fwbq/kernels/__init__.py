@@ -1,0 +1,65 @@
+"""Kernels: symmetric positive definite functions of two points, as small immutable values.
+
+>>> import numpy as np
+>>> k = 2.0 * ExpQuad([1.0, 0.5]) + Matern32(0.3)
+>>> k(np.zeros((3, 2)), np.ones((4, 2))).shape
+(3, 4)
+"""
+
+from typing import Any
+
+from .. import _validate
+from .base import Column, Kernel
+from .composite import ProductKernel, Scaled, Sum
+from .periodic import PeriodicSobolev
+from .random_fourier import RandomFourier
+from .stationary import ExpQuad, Matern, Matern12, Matern32, Matern52, Stationary
+from .stein import Stein
+
+__all__ = [
+    "Column",
+    "ExpQuad",
+    "Kernel",
+    "Matern",
+    "Matern12",
+    "Matern32",
+    "Matern52",
+    "PeriodicSobolev",
+    "ProductKernel",
+    "RandomFourier",
+    "Scaled",
+    "Stationary",
+    "Stein",
+    "Sum",
+    "from_spec",
+]
+
+_LEAVES = {cls.__name__: cls for cls in (ExpQuad, Matern12, Matern32, Matern52, PeriodicSobolev)}
+_COMPOSITES = {cls.__name__: cls for cls in (Sum, ProductKernel)}
+
+
+def from_spec(spec: dict[str, Any]) -> Kernel:
+    """Rebuild a kernel from what its ``spec()`` returned, also after a trip through JSON.
+
+    Parameters
+    ----------
+    spec : dict
+
+    Examples
+    --------
+    >>> import json
+    >>> from_spec(json.loads(json.dumps(ExpQuad(0.1).spec())))
+    ExpQuad(lengthscale=0.1, variance=1.0)
+    """
+    name = _validate.spec_type(spec, "kernel", {*_LEAVES, *_COMPOSITES, "Scaled", "RandomFourier"})
+    try:
+        if name in _LEAVES:
+            return _LEAVES[name]._from_spec(spec)
+        if name in _COMPOSITES:
+            return _COMPOSITES[name]([from_spec(part) for part in spec["kernels"]])
+        kernel = from_spec(spec["kernel"])
+        if name == "Scaled":
+            return Scaled(spec["scale"], kernel)
+        return RandomFourier.from_frequencies(kernel, spec["frequencies"], spec["phases"])  # type: ignore[arg-type]
+    except KeyError as missing:
+        raise ValueError(f"`spec` of the kernel {name} lacks the entry {missing}") from None

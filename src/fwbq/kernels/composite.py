@@ -1,0 +1,204 @@
+"""Sums, products and positive multiples of kernels."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import _validate
+from .._validate import Array
+from .base import Kernel
+
+
+def _checked(kernels: Sequence[Kernel], flatten: type) -> tuple[Kernel, ...]:
+    """The kernels as one flat tuple, of one dimension."""
+    flat: list[Kernel] = []
+    for kernel in kernels:
+        if not isinstance(kernel, Kernel):
+            raise TypeError(f"`kernels` must be kernels, got {type(kernel).__name__}: pass a tuple of fwbq kernels")
+        flat.extend(kernel.kernels if isinstance(kernel, flatten) else (kernel,))
+    if not flat:
+        raise ValueError("`kernels` must hold at least one kernel, got none")
+    dims = sorted({kernel.dim for kernel in flat if kernel.dim is not None})
+    if len(dims) > 1:
+        raise ValueError(
+            f"`kernels` must agree in dimension, got {' and '.join(map(str, dims))}: give them length-scales of one "
+            "length (a scalar lengthscale fits any dimension)"
+        )
+    return tuple(flat)
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class _Composite(Kernel):
+    """A kernel made of several."""
+
+    kernels: tuple[Kernel, ...]
+
+    def __init__(self, kernels: Sequence[Kernel]) -> None:
+        _validate.freeze(self, kernels=_checked(kernels, type(self)))
+
+    @property
+    def dim(self) -> int | None:
+        """The dimension of the parts; None when all take every dimension."""
+        return next((kernel.dim for kernel in self.kernels if kernel.dim is not None), None)
+
+    def spec(self) -> dict[str, Any]:
+        """A JSON-able description from which `from_spec` rebuilds the kernel, exact to the bit."""
+        return {"type": type(self).__name__, "kernels": [kernel.spec() for kernel in self.kernels]}
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Sum(_Composite):
+    """Sum of kernels, k(x, y) = sum_j k_j(x, y); written ``k1 + k2``.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel
+        Nested sums are flattened.
+    """
+
+    def _gram(self, x: Array, y: Array) -> Array:
+        k = self.kernels[0]._gram(x, y)
+        for kernel in self.kernels[1:]:
+            k += kernel._gram(x, y)
+        return k
+
+    def _diagonal(self, x: Array) -> Array:
+        k = self.kernels[0]._diagonal(x)
+        for kernel in self.kernels[1:]:
+            k = k + kernel._diagonal(x)
+        return k
+
+    def _gradients(self, x: Array, y: Array) -> Iterator[Array]:
+        for parts in zip(*(kernel._gradients(x, y) for kernel in self.kernels), strict=True):
+            total = parts[0]
+            for part in parts[1:]:
+                total += part
+            yield total
+
+    def diag_gradient(self, x: ArrayLike) -> Array:
+        """Gradient of k(x, x) in x, shape (n, d)."""
+        return np.sum([kernel.diag_gradient(x) for kernel in self.kernels], axis=0)
+
+    def _lengthscale_gradient(self, x: Array, y: Array, i: int) -> Array:
+        return np.sum([kernel._lengthscale_gradient(x, y, i) for kernel in self.kernels], axis=0)
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class ProductKernel(_Composite):
+    """Product of kernels, k(x, y) = prod_j k_j(x, y); written ``k1 * k2``.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel
+        Nested products are flattened.
+    """
+
+    def _gram(self, x: Array, y: Array) -> Array:
+        k = self.kernels[0]._gram(x, y)
+        for kernel in self.kernels[1:]:
+            k *= kernel._gram(x, y)
+        return k
+
+    def _diagonal(self, x: Array) -> Array:
+        k = self.kernels[0]._diagonal(x)
+        for kernel in self.kernels[1:]:
+            k = k * kernel._diagonal(x)
+        return k
+
+    def _gradients(self, x: Array, y: Array) -> Iterator[Array]:
+        others = _products_of_others([kernel._gram(x, y) for kernel in self.kernels])
+        for parts in zip(*(kernel._gradients(x, y) for kernel in self.kernels), strict=True):
+            total = parts[0]
+            total *= others[0]
+            for part, other in zip(parts[1:], others[1:], strict=True):
+                total += part * other
+            yield total
+
+    def diag_gradient(self, x: ArrayLike) -> Array:
+        """Gradient of k(x, x) in x, shape (n, d)."""
+        x = _validate.points(x, "x", self.dim)
+        others = _products_of_others([kernel._diagonal(x) for kernel in self.kernels])
+        parts = [kernel.diag_gradient(x) * other[:, None] for kernel, other in zip(self.kernels, others, strict=True)]
+        return np.sum(parts, axis=0)
+
+    def _lengthscale_gradient(self, x: Array, y: Array, i: int) -> Array:
+        others = _products_of_others([kernel._gram(x, y) for kernel in self.kernels])
+        parts = [kernel._lengthscale_gradient(x, y, i) * o for kernel, o in zip(self.kernels, others, strict=True)]
+        return np.sum(parts, axis=0)
+
+    def factors(self, dim: int) -> tuple[Kernel, ...] | None:
+        """Coordinate by coordinate the products of the factors; None if a part has none."""
+        self._check_dim(dim)
+        parts = []
+        for kernel in self.kernels:
+            factors = kernel.factors(dim)
+            if factors is None:
+                return None
+            parts.append(factors)
+        return tuple(ProductKernel(factors) for factors in zip(*parts, strict=True))
+
+
+def _products_of_others(arrays: list[Array]) -> list[Array]:
+    """For each array the product of all the others, without division."""
+    return [
+        math.prod((a for j, a in enumerate(arrays) if j != i), start=np.ones_like(arrays[i]))
+        for i in range(len(arrays))
+    ]
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Scaled(Kernel):
+    """Positive multiple of a kernel, scale * k(x, y); written ``scale * k``.
+
+    Parameters
+    ----------
+    scale : float
+        Positive.
+    kernel : Kernel
+    """
+
+    scale: float
+    kernel: Kernel
+
+    def __init__(self, scale: float, kernel: Kernel) -> None:
+        if not isinstance(kernel, Kernel):
+            raise TypeError(f"`kernel` must be a kernel, got {type(kernel).__name__}: pass a fwbq kernel")
+        _validate.freeze(self, scale=_validate.positive(scale, "scale"), kernel=kernel)
+
+    @property
+    def dim(self) -> int | None:
+        """The dimension of the kernel that is scaled."""
+        return self.kernel.dim
+
+    def _gram(self, x: Array, y: Array) -> Array:
+        k = self.kernel._gram(x, y)
+        k *= self.scale
+        return k
+
+    def _diagonal(self, x: Array) -> Array:
+        return self.scale * self.kernel._diagonal(x)
+
+    def _gradients(self, x: Array, y: Array) -> Iterator[Array]:
+        for part in self.kernel._gradients(x, y):
+            part *= self.scale
+            yield part
+
+    def diag_gradient(self, x: ArrayLike) -> Array:
+        """Gradient of scale * k(x, x) in x, shape (n, d)."""
+        return self.scale * self.kernel.diag_gradient(x)
+
+    def _lengthscale_gradient(self, x: Array, y: Array, i: int) -> Array:
+        return self.scale * self.kernel._lengthscale_gradient(x, y, i)
+
+    def factors(self, dim: int) -> tuple[Kernel, ...] | None:
+        """The factors of the kernel, the first of them scaled."""
+        factors = self.kernel.factors(dim)
+        return None if factors is None else (Scaled(self.scale, factors[0]), *factors[1:])
+
+    def spec(self) -> dict[str, Any]:
+        """A JSON-able description from which `from_spec` rebuilds the kernel, exact to the bit."""
+        return {"type": "Scaled", "scale": self.scale, "kernel": self.kernel.spec()}
