@@ -31,7 +31,7 @@ def _real(x: ArrayLike, name: str, expected: str) -> Array:
     try:
         array = np.asarray(x)
     except ValueError:
-        raise ValueError(f"`{name}` must be {expected}, but its rows have different lengths: make it rectangular") from None
+        raise ValueError(f"`{name}` must be {expected}, but its rows have unequal lengths: make it rectangular") from None
     if array.dtype.kind == "O":
         try:
             array = array.astype(np.float64)
@@ -54,7 +54,7 @@ def _finite(array: Array, name: str) -> None:
 
 
 def points(x: ArrayLike, name: str = "x", dim: int | None = None) -> Array:
-    """Points as a finite, C-contiguous (n, d) array; (n,) is an error that says ``x[:, None]``.
+    """Return points as a finite, C-contiguous (n, d) array; (n,) is an error that says ``x[:, None]``.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def points(x: ArrayLike, name: str = "x", dim: int | None = None) -> Array:
 
 
 def values(f: ArrayLike, name: str, n: int) -> Array:
-    """Function values as a finite (n,) or (n, m) array: one row per point, one column per integrand."""
+    """Return function values as a finite (n,) or (n, m) array: one row per point, one column per integrand."""
     array = _real(f, name, f"values of shape ({n},) or ({n}, m)")
     if array.ndim not in (1, 2) or array.shape[0] != n:
         raise ValueError(
@@ -104,7 +104,7 @@ def values(f: ArrayLike, name: str, n: int) -> Array:
 
 
 def vector(x: ArrayLike, name: str, size: int | None = None) -> Array:
-    """A finite one-dimensional array, of the given size if one is given."""
+    """Return a finite one-dimensional array, of the given size if one is given."""
     expected = f"a vector of shape ({size if size is not None else 'n'},)"
     array = _real(x, name, expected)
     if array.ndim != 1 or (size is not None and array.size != size):
@@ -123,7 +123,7 @@ def _number(x: Any, name: str, expected: str) -> float:
 
 
 def positive(x: Any, name: str) -> float:
-    """A positive finite number."""
+    """Return a positive finite number."""
     number = _number(x, name, "a positive finite number")
     if not (0.0 < number < math.inf):
         raise ValueError(f"`{name}` must be a positive finite number, got {number}")
@@ -131,7 +131,7 @@ def positive(x: Any, name: str) -> float:
 
 
 def nonnegative(x: Any, name: str) -> float:
-    """A finite number that is zero or larger."""
+    """Return a finite number that is zero or larger."""
     number = _number(x, name, "a finite number >= 0")
     if not (0.0 <= number < math.inf):
         raise ValueError(f"`{name}` must be a finite number >= 0, got {number}")
@@ -139,7 +139,7 @@ def nonnegative(x: Any, name: str) -> float:
 
 
 def probability(x: Any, name: str) -> float:
-    """A number strictly between zero and one."""
+    """Return a number strictly between zero and one."""
     number = _number(x, name, "a number strictly between 0 and 1")
     if not (0.0 < number < 1.0):
         raise ValueError(f"`{name}` must lie strictly between 0 and 1, got {number}: 95 % is written 0.95")
@@ -147,7 +147,7 @@ def probability(x: Any, name: str) -> float:
 
 
 def positive_scalar_or_vector(x: ArrayLike, name: str) -> float | Array:
-    """One positive number for all coordinates (returned as float) or a (d,) array of them (returned read-only)."""
+    """Return one positive number for all coordinates, a float, or a read-only (d,) array of them."""
     expected = "a positive number or a vector of shape (d,) of positive numbers"
     if isinstance(x, (bool, np.bool_)):
         raise TypeError(f"`{name}` must be {expected}, got {x!r} of type bool: pass a number")
@@ -161,7 +161,7 @@ def positive_scalar_or_vector(x: ArrayLike, name: str) -> float | Array:
 
 
 def per_coordinate(allow_infinite: Iterable[str] = (), /, **parameters: ArrayLike) -> dict[str, Array]:
-    """Scalars and (d,) vectors brought to one d; scalars are repeated, all scalars mean d = 1.
+    """Return scalars and (d,) vectors brought to one d; scalars are repeated, all scalars mean d = 1.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def per_coordinate(allow_infinite: Iterable[str] = (), /, **parameters: ArrayLik
 
 
 def ordered(lower: Array, upper: Array) -> None:
-    """Each ``lower`` strictly below its ``upper``."""
+    """Check that each ``lower`` is strictly below its ``upper``."""
     bad = ~(lower < upper)
     if bad.any():
         i = int(np.argmax(bad))
@@ -205,7 +205,7 @@ def ordered(lower: Array, upper: Array) -> None:
 
 
 def simplex(w: ArrayLike, name: str, size: int | None = None) -> Array:
-    """Weights that are >= 0 and sum to one, as a vector; a sum off by rounding alone is divided out."""
+    """Return weights that are >= 0 and sum to one, as a vector; a sum off by rounding alone is divided out."""
     array = vector(w, name, size)
     if array.size == 0:
         raise ValueError(f"`{name}` must have at least one entry, got none")
@@ -220,7 +220,7 @@ def simplex(w: ArrayLike, name: str, size: int | None = None) -> Array:
 
 
 def count(n: Any, name: str, minimum: int = 1) -> int:
-    """A whole number, at least ``minimum``."""
+    """Return a whole number, at least ``minimum``."""
     try:
         if isinstance(n, (bool, np.bool_)):
             raise TypeError
@@ -236,7 +236,7 @@ def count(n: Any, name: str, minimum: int = 1) -> int:
 
 
 def choice(x: Any, name: str, options: Iterable[Any]) -> Any:
-    """One of the options."""
+    """Return one of the options."""
     listed = list(options)
     if not any(type(x) is type(option) and x == option for option in listed):
         raise ValueError(f"`{name}` must be one of {', '.join(map(repr, listed))}, got {_shown(x)}")
@@ -244,7 +244,9 @@ def choice(x: Any, name: str, options: Iterable[Any]) -> Any:
 
 
 def covariance(c: ArrayLike, name: str, dim: int) -> Array:
-    """A symmetric positive definite (dim, dim) matrix; a number means that multiple of the identity, a (dim,) vector the variances.
+    """Return a symmetric positive definite (dim, dim) matrix.
+
+    A number means that multiple of the identity, a (dim,) vector the variances of independent coordinates.
 
     Examples
     --------
@@ -278,8 +280,49 @@ def covariance(c: ArrayLike, name: str, dim: int) -> Array:
     return array
 
 
+def covariances(c: ArrayLike, name: str, n: int, dim: int) -> Array:
+    """Return n covariance matrices, (n, dim, dim), from (n, dim, dim), (dim, dim) for all, (n,) variances or a number."""
+    array = _real(c, name, f"covariances of shape ({n}, {dim}, {dim})")
+    if array.ndim in (0, 2):
+        return np.broadcast_to(covariance(array, name, dim), (n, dim, dim))
+    if array.shape not in ((n,), (n, dim, dim)):
+        raise ValueError(
+            f"`{name}` must have shape ({n}, {dim}, {dim}), ({dim}, {dim}) for one matrix for all components, ({n},) for "
+            f"one variance each, or be a number, got shape {array.shape}"
+        )
+    return np.stack([covariance(each, f"{name}[{j}]", dim) for j, each in enumerate(array)])
+
+
+def frozen_distributions(distributions: Any, name: str) -> tuple[Any, ...]:
+    """Return frozen continuous scipy.stats distributions with scalar parameters, as a tuple."""
+    expected = "a sequence of frozen continuous scipy.stats distributions, one per coordinate"
+    remedy = "write e.g. [stats.gamma(2.0), stats.norm(0.0, 1.0)]"
+    try:
+        listed = tuple(distributions)
+    except TypeError:
+        raise TypeError(f"`{name}` must be {expected}, got {type(distributions).__name__}: {remedy}") from None
+    if not listed:
+        raise ValueError(f"`{name}` must be {expected}, got none: {remedy}")
+    for i, p in enumerate(listed):
+        if not all(callable(getattr(p, method, None)) for method in ("ppf", "logpdf", "rvs", "support")) or not hasattr(
+            p, "dist"
+        ):
+            raise TypeError(f"`{name}[{i}]` must be a frozen continuous distribution, got {_shown(p)}: {remedy}")
+        parameters = (*p.args, *p.kwds.values())
+        if any(np.ndim(parameter) != 0 for parameter in parameters):
+            raise ValueError(
+                f"`{name}[{i}]` must have scalar parameters, got {_shown(parameters)}: pass one distribution per coordinate"
+            )
+        if not np.isfinite(p.ppf(0.5)):
+            raise ValueError(
+                f"`{name}[{i}]` must be a proper distribution, but its median is not finite: check its parameters "
+                f"{_shown(parameters)}"
+            )
+    return listed
+
+
 def dimension(dim: int, expected: int | None, name: str, owner: str) -> int:
-    """``dim`` if it agrees with the ``expected`` dimension of the ``owner`` (None agrees with any)."""
+    """Return ``dim`` if it agrees with the ``expected`` dimension of the ``owner`` (None agrees with any)."""
     if expected is not None and dim != expected:
         raise ValueError(
             f"`{name}` has dimension {dim} but {owner} has dimension {expected}: make the two agree "
@@ -289,7 +332,7 @@ def dimension(dim: int, expected: int | None, name: str, owner: str) -> int:
 
 
 def generator(rng: Any = None) -> np.random.Generator:
-    """A NumPy generator from None, a seed, or a generator (SPEC 7)."""
+    """Return a NumPy generator from None, a seed, or a generator (SPEC 7)."""
     if isinstance(rng, np.random.Generator):
         return rng
     try:
@@ -304,7 +347,7 @@ def generator(rng: Any = None) -> np.random.Generator:
 
 
 def unit_cube(u: ArrayLike, name: str, dim: int) -> Array:
-    """Points of the closed unit cube, moved off its faces: clipped to [2^-54, 1 - 2^-53] so that quantiles stay finite."""
+    """Return points of the unit cube moved off its faces, to [2^-54, 1 - 2^-53], so that quantiles stay finite."""
     array = points(u, name, dim)
     if ((array < 0.0) | (array > 1.0)).any():
         raise ValueError(
@@ -314,7 +357,7 @@ def unit_cube(u: ArrayLike, name: str, dim: int) -> Array:
 
 
 def readonly(array: ArrayLike) -> Array:
-    """A float64 copy that cannot be written to."""
+    """Return a float64 copy that cannot be written to."""
     copy = np.array(array, dtype=np.float64)
     copy.setflags(write=False)
     return copy
@@ -327,7 +370,7 @@ def freeze(instance: object, **fields: Any) -> None:
 
 
 def spec_type(spec: Any, noun: str, known: Iterable[str]) -> str:
-    """The ``type`` entry of a saved kernel or measure."""
+    """Return the ``type`` entry of a saved kernel or measure."""
     if not isinstance(spec, dict) or "type" not in spec:
         raise ValueError(f"`spec` must be a dict with a 'type' entry made by a {noun}'s spec(), got {_shown(spec)}")
     name = spec["type"]

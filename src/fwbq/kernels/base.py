@@ -40,14 +40,14 @@ class Kernel(ABC):
 
     @abstractmethod
     def _gradients(self, x: Array, y: Array) -> Iterator[Array]:
-        """The derivatives of k(x_i, y_j) in coordinate 0, 1, ... of x_i: d new arrays of shape (n, m)."""
+        """Yield the derivatives of k(x_i, y_j) in coordinate 0, 1, ... of x_i: d new arrays of shape (n, m)."""
 
     @abstractmethod
     def spec(self) -> dict[str, Any]:
-        """A JSON-able description from which `from_spec` rebuilds the kernel, exact to the bit."""
+        """Return a JSON-able description from which `from_spec` rebuilds the kernel, exact to the bit."""
 
     def __call__(self, x: ArrayLike, y: ArrayLike | None = None) -> Array:
-        """Gram block.
+        """Compute the Gram block.
 
         Parameters
         ----------
@@ -106,7 +106,7 @@ class Kernel(ABC):
         return np.zeros_like(_validate.points(x, "x", self.dim))
 
     def lengthscale_gradient(self, x: ArrayLike, y: ArrayLike | None, i: int) -> Array:
-        """Derivative of k(x, y) in the logarithm of the length-scale of coordinate i, shape (n, m).
+        """Return the derivative of k(x, y) in the logarithm of the length-scale of coordinate i, shape (n, m).
 
         A kernel built of several scales all their length-scales of coordinate i together.
         """
@@ -116,7 +116,7 @@ class Kernel(ABC):
         return self._lengthscale_gradient(x, y, i)
 
     def _lengthscale_gradient(self, x: Array, y: Array, i: int) -> Array:
-        raise NotImplementedError(f"{type(self).__name__} has no length-scale to differentiate in: use ExpQuad or Matern")
+        raise NotImplementedError(f"{type(self).__name__} has no length-scale to differentiate in: use ExpQuad, Matern")
 
     def columns(self, x: ArrayLike) -> Column:
         """Prepare the columns k(x, y) over fixed points x.

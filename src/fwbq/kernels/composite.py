@@ -14,7 +14,7 @@ from .base import Kernel
 
 
 def _checked(kernels: Sequence[Kernel], flatten: type) -> tuple[Kernel, ...]:
-    """The kernels as one flat tuple, of one dimension."""
+    """Return the kernels as one flat tuple, of one dimension."""
     flat: list[Kernel] = []
     for kernel in kernels:
         if not isinstance(kernel, Kernel):
@@ -46,7 +46,7 @@ class _Composite(Kernel):
         return next((kernel.dim for kernel in self.kernels if kernel.dim is not None), None)
 
     def spec(self) -> dict[str, Any]:
-        """A JSON-able description from which `from_spec` rebuilds the kernel, exact to the bit."""
+        """Return a JSON-able description from which `from_spec` rebuilds the kernel, exact to the bit."""
         return {"type": type(self).__name__, "kernels": [kernel.spec() for kernel in self.kernels]}
 
 
@@ -195,10 +195,10 @@ class Scaled(Kernel):
         return self.scale * self.kernel._lengthscale_gradient(x, y, i)
 
     def factors(self, dim: int) -> tuple[Kernel, ...] | None:
-        """The factors of the kernel, the first of them scaled."""
+        """Return the factors of the kernel, the first of them scaled."""
         factors = self.kernel.factors(dim)
         return None if factors is None else (Scaled(self.scale, factors[0]), *factors[1:])
 
     def spec(self) -> dict[str, Any]:
-        """A JSON-able description from which `from_spec` rebuilds the kernel, exact to the bit."""
+        """Return a JSON-able description from which `from_spec` rebuilds the kernel, exact to the bit."""
         return {"type": "Scaled", "scale": self.scale, "kernel": self.kernel.spec()}

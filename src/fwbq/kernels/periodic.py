@@ -60,7 +60,7 @@ class PeriodicSobolev(Kernel):
         return (-1) ** (s - 1) * (2 * math.pi) ** (2 * s) / math.factorial(2 * s)
 
     def _factor(self, x: Array, y: Array, i: int) -> Array:
-        """The one-dimensional kernel of coordinate i, shape (n, m)."""
+        """Return the one-dimensional kernel of coordinate i, shape (n, m)."""
         u = np.abs(np.subtract.outer(x[:, i], y[:, i]))
         u -= np.floor(u)
         return 1.0 + self._amplitude * np.polynomial.polynomial.polyval(u * (1.0 - u), _BERNOULLI[self.order])
@@ -94,11 +94,11 @@ class PeriodicSobolev(Kernel):
             yield part
 
     def factors(self, dim: int) -> tuple[Kernel, ...]:
-        """The kernel itself for each coordinate."""
+        """Return the kernel itself for each coordinate."""
         return (self,) * self._check_dim(dim)
 
     def spec(self) -> dict[str, Any]:
-        """A JSON-able description from which `from_spec` rebuilds the kernel."""
+        """Return a JSON-able description from which `from_spec` rebuilds the kernel."""
         return {"type": "PeriodicSobolev", "order": self.order}
 
     @classmethod

@@ -104,7 +104,7 @@ class RandomFourier(Kernel):
         return math.sqrt(2.0 * self.kernel.variance / self.n_features)
 
     def features(self, x: ArrayLike) -> Array:
-        """The features phi(x), shape (n, D), with k(x, y) = phi(x) . phi(y): sqrt(2 variance / D) cos(w_j . x + b_j)."""
+        """Return the features sqrt(2 variance / D) cos(w_j . x + b_j), shape (n, D); k is their inner product."""
         return self._features(_validate.points(x, "x", self.dim))
 
     def _features(self, x: Array) -> Array:
@@ -115,7 +115,7 @@ class RandomFourier(Kernel):
         return phi
 
     def features_gradient(self, x: ArrayLike) -> Array:
-        """The gradients of the features in x, shape (n, D, d)."""
+        """Return the gradients of the features in x, shape (n, D, d)."""
         return self._sines(_validate.points(x, "x", self.dim))[:, :, None] * self.frequencies
 
     def _sines(self, x: Array) -> Array:
@@ -166,7 +166,7 @@ class RandomFourier(Kernel):
         return -(part(x, y) + part(y, x).T)
 
     def spec(self) -> dict[str, Any]:
-        """A JSON-able description from which `from_spec` rebuilds the kernel, exact to the bit."""
+        """Return a JSON-able description from which `from_spec` rebuilds the kernel, exact to the bit."""
         return {
             "type": "RandomFourier",
             "kernel": self.kernel.spec(),

@@ -93,7 +93,7 @@ class Stationary(Kernel):
         return tuple(type(self)(float(length), v) for length, v in zip(lengths, variances, strict=True))
 
     def spec(self) -> dict[str, Any]:
-        """A JSON-able description from which `from_spec` rebuilds the kernel, exact to the bit."""
+        """Return a JSON-able description from which `from_spec` rebuilds the kernel, exact to the bit."""
         length = self.lengthscale if isinstance(self.lengthscale, float) else self.lengthscale.tolist()
         return {"type": type(self).__name__, "lengthscale": length, "variance": self.variance}
 
@@ -198,7 +198,7 @@ class Matern(Stationary):
 
     @abstractmethod
     def _polynomial(self, r: Array) -> Array:
-        """The polynomial factor of g, in r >= 0; a new array."""
+        """Return the polynomial factor of g, in r >= 0; a new array."""
 
     def _gram(self, x: Array, y: Array) -> Array:
         d = x.shape[1]

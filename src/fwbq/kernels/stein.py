@@ -96,7 +96,7 @@ class Stein(Kernel):
         return jacobian
 
     def _terms(self, x: Array, y: Array, sx: Array, sy: Array) -> Iterator[tuple[Array, Array, Array, Array]]:
-        """Per coordinate i: t_i, a_i = d log k/dx_i, b_i = (d^2 k/dx_i^2)/k and c_i, the term of coordinate i over k."""
+        """Yield per coordinate i: t_i, a_i = (dk/dx_i)/k, b_i = (d^2 k/dx_i^2)/k and c_i, its term of k_p over k."""
         lengths = self.kernel.lengthscales(x.shape[1])
         for i, length in enumerate(lengths):
             t = self.kernel._scaled_difference(x, y, i)

@@ -1,0 +1,64 @@
+"""Probability measures on R^d: what integrals are taken under.
+
+>>> p = Gaussian([0.0, 0.0], [[1.0, 0.3], [0.3, 1.0]])
+>>> p.sample(5, rng=1).shape
+(5, 2)
+"""
+
+from typing import Any
+
+from .. import _validate
+from .base import Measure
+from .empirical import Empirical
+from .gaussian import Gaussian
+from .mixture import GaussianMixture
+from .product import Product
+from .truncated import TruncatedGaussian
+from .uniform import Uniform
+
+__all__ = [
+    "Empirical",
+    "Gaussian",
+    "GaussianMixture",
+    "Measure",
+    "Product",
+    "TruncatedGaussian",
+    "Uniform",
+    "from_spec",
+]
+
+_FIELDS = {
+    Empirical: ("points", "weights"),
+    Gaussian: ("mean", "cov"),
+    GaussianMixture: ("weights", "means", "covs"),
+    TruncatedGaussian: ("mean", "variance", "lower", "upper"),
+    Uniform: ("lower", "upper"),
+}
+_KNOWN: dict[str, Any] = {cls.__name__: cls for cls in (*_FIELDS, Product)}
+
+
+def from_spec(spec: dict[str, Any]) -> Measure:
+    """Rebuild a measure from what its ``spec()`` returned, also after a trip through JSON.
+
+    Parameters
+    ----------
+    spec : dict
+
+    Examples
+    --------
+    >>> import json
+    >>> from_spec(json.loads(json.dumps(Uniform(0.0, 0.1).spec())))
+    Uniform(lower=array([0.]), upper=array([0.1]))
+    """
+    cls = _KNOWN[_validate.spec_type(spec, "measure", _KNOWN)]
+    try:
+        if cls is Product:
+            return Product._from_spec(spec)
+        fields = {name: spec[name] for name in _FIELDS[cls]}
+    except KeyError as missing:
+        raise ValueError(f"`spec` of the measure {cls.__name__} lacks the entry {missing}") from None
+    if cls is TruncatedGaussian:
+        # Strict JSON has no infinity: open bounds are saved as strings.
+        fields |= {name: [float(x) for x in fields[name]] for name in ("lower", "upper")}
+    measure: Measure = cls(**fields)
+    return measure

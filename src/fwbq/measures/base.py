@@ -1,0 +1,123 @@
+"""The interface of every measure."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _validate
+from .._validate import Array
+
+
+class Measure(ABC):
+    """A probability measure on R^d: what an integral is taken under. Measures are immutable values."""
+
+    if TYPE_CHECKING:
+        # Fields of some measures and computed by others; a property here would stand in the way of the fields.
+        @property
+        def mean(self) -> Array:
+            """Mean, shape (d,); for TruncatedGaussian that of the Gaussian before truncation."""
+
+        @property
+        def lower(self) -> Array:
+            """Lower bounds of the support, shape (d,); may be -inf."""
+
+        @property
+        def upper(self) -> Array:
+            """Upper bounds of the support, shape (d,); may be inf."""
+
+    @property
+    @abstractmethod
+    def dim(self) -> int:
+        """The dimension d."""
+
+    @property
+    @abstractmethod
+    def expectation(self) -> Array:
+        """The expectation of each coordinate, shape (d,)."""
+
+    @property
+    @abstractmethod
+    def scale(self) -> Array:
+        """The standard deviation of each coordinate, shape (d,)."""
+
+    @property
+    @abstractmethod
+    def uniform_dim(self) -> int:
+        """The dimension of the unit cube that `from_uniform` maps to this measure."""
+
+    @property
+    @abstractmethod
+    def factors(self) -> tuple[Measure, ...] | None:
+        """One-dimensional measures whose product this is; None when the coordinates depend on each other."""
+
+    @abstractmethod
+    def spec(self) -> dict[str, Any]:
+        """Return a JSON-able description from which `from_spec` rebuilds the measure, exact to the bit."""
+
+    @abstractmethod
+    def _sample(self, n: int, rng: Any) -> Array:
+        """Return n independent points, shape (n, d)."""
+
+    @abstractmethod
+    def _transform(self, u: Array) -> Array:
+        """Return the images of points of the open unit cube."""
+
+    @abstractmethod
+    def _log_density(self, x: Array) -> Array:
+        """Return the log density at checked points."""
+
+    @abstractmethod
+    def _score(self, x: Array) -> Array:
+        """Return the score at checked points."""
+
+    def sample(self, n: int, rng: Any = None) -> Array:
+        """Draw n independent points.
+
+        Parameters
+        ----------
+        n : int
+        rng : None, int or numpy.random.Generator
+
+        Returns
+        -------
+        ndarray, shape (n, d)
+        """
+        return self._sample(_validate.count(n, "n", 0), _validate.generator(rng))
+
+    def log_density(self, x: ArrayLike) -> Array:
+        """Return the logarithm of the normalised density at x (n, d), shape (n,); -inf outside the support."""
+        return self._log_density(_validate.points(x, "x", self.dim))
+
+    def score(self, x: ArrayLike) -> Array:
+        """Return the score, the gradient of the log density, at x (n, d), shape (n, d)."""
+        return self._score(_validate.points(x, "x", self.dim))
+
+    def from_uniform(self, u: ArrayLike) -> Array:
+        """Transform points of the unit cube, so that the uniform distribution becomes this measure.
+
+        Parameters
+        ----------
+        u : array_like, shape (n, uniform_dim)
+            Within [0, 1]; clipped to [2^-54, 1 - 2^-53] so that no point is infinite.
+
+        Returns
+        -------
+        ndarray, shape (n, d)
+        """
+        return self._transform(_validate.unit_cube(u, "u", self.uniform_dim))
+
+
+def pick(weights: Array, u: Array) -> NDArray[np.intp]:
+    """Return the index that each u in (0, 1) falls on when [0, 1] is cut into pieces as long as the weights."""
+    edges = np.cumsum(weights)
+    # Divided by the last edge the pieces end at one exactly, so that no u falls beyond a weight that is not zero.
+    return np.searchsorted(edges / edges[-1], u, side="right")
+
+
+def number(x: Any) -> float | str:
+    """Return a number as strict JSON can hold it: infinity becomes the string that ``float`` reads back."""
+    return float(x) if np.isfinite(x) else str(float(x))
