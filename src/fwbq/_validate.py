@@ -31,7 +31,7 @@ def _real(x: ArrayLike, name: str, expected: str) -> Array:
     try:
         array = np.asarray(x)
     except ValueError:
-        raise ValueError(f"`{name}` must be {expected}, but its rows have unequal lengths: make it rectangular") from None
+        raise ValueError(f"`{name}` must be {expected}, but its rows differ in length: make it rectangular") from None
     if array.dtype.kind == "O":
         try:
             array = array.astype(np.float64)
@@ -281,14 +281,14 @@ def covariance(c: ArrayLike, name: str, dim: int) -> Array:
 
 
 def covariances(c: ArrayLike, name: str, n: int, dim: int) -> Array:
-    """Return n covariance matrices, (n, dim, dim), from (n, dim, dim), (dim, dim) for all, (n,) variances or a number."""
+    """Return n covariance matrices, (n, dim, dim), from these, one (dim, dim) for all, (n,) variances or a number."""
     array = _real(c, name, f"covariances of shape ({n}, {dim}, {dim})")
     if array.ndim in (0, 2):
         return np.broadcast_to(covariance(array, name, dim), (n, dim, dim))
     if array.shape not in ((n,), (n, dim, dim)):
         raise ValueError(
-            f"`{name}` must have shape ({n}, {dim}, {dim}), ({dim}, {dim}) for one matrix for all components, ({n},) for "
-            f"one variance each, or be a number, got shape {array.shape}"
+            f"`{name}` must have shape ({n}, {dim}, {dim}), ({dim}, {dim}) for one matrix for all components, ({n},) "
+            f"for one variance each, or be a number, got shape {array.shape}"
         )
     return np.stack([covariance(each, f"{name}[{j}]", dim) for j, each in enumerate(array)])
 
@@ -311,7 +311,8 @@ def frozen_distributions(distributions: Any, name: str) -> tuple[Any, ...]:
         parameters = (*p.args, *p.kwds.values())
         if any(np.ndim(parameter) != 0 for parameter in parameters):
             raise ValueError(
-                f"`{name}[{i}]` must have scalar parameters, got {_shown(parameters)}: pass one distribution per coordinate"
+                f"`{name}[{i}]` must have scalar parameters, got {_shown(parameters)}: "
+                "pass one distribution per coordinate"
             )
         if not np.isfinite(p.ppf(0.5)):
             raise ValueError(
@@ -381,7 +382,7 @@ def spec_type(spec: Any, noun: str, known: Iterable[str]) -> str:
 
 
 def index(i: Any, name: str, size: int) -> int:
-    """A row number 0 <= i < ``size``."""
+    """Return a row number 0 <= i < ``size``."""
     number = count(i, name, minimum=0)
     if number >= size:
         raise ValueError(f"`{name}` must be a row number below {size}, got {number}")
@@ -389,7 +390,7 @@ def index(i: Any, name: str, size: int) -> int:
 
 
 def fraction(x: Any, name: str) -> float:
-    """A number in the closed interval [0, 1]."""
+    """Return a number in the closed interval [0, 1]."""
     number = _number(x, name, "a number in [0, 1]")
     if not (0.0 <= number <= 1.0):
         raise ValueError(f"`{name}` must lie in [0, 1], got {number}")
@@ -397,7 +398,7 @@ def fraction(x: Any, name: str) -> float:
 
 
 def not_converged(what: str, tolerance: float) -> ArithmeticError:
-    """The error for an integral that bisection does not bring to its tolerance."""
+    """Return the error for an integral that bisection does not bring to its tolerance."""
     return ArithmeticError(
         f"{what} did not converge to {tolerance:g} of its value: the integrand changes faster than float64 resolves; "
         "check the measure's parameters and the lengthscale, or use Empirical with a sample"
@@ -405,7 +406,7 @@ def not_converged(what: str, tolerance: float) -> ArithmeticError:
 
 
 def counts(n: Any, name: str) -> Array:
-    """One whole number >= 1 or an array of them, as float64."""
+    """Return one whole number >= 1 or an array of them, as float64."""
     array = _real(n, name, "whole numbers >= 1")
     if not ((array >= 1.0) & (array == np.floor(array)) & np.isfinite(array)).all():
         raise ValueError(f"`{name}` must be whole numbers >= 1, got {_shown(n)}")
@@ -413,7 +414,69 @@ def counts(n: Any, name: str) -> Array:
 
 
 def at_most(x: float, name: str, limit: float, owner: str) -> float:
-    """A number that does not exceed another parameter."""
+    """Return a number that does not exceed another parameter."""
     if x > limit:
         raise ValueError(f"`{name}` must not exceed {owner}, {limit}, got {x}")
     return x
+
+
+def at_least(x: float, name: str, limit: float, why: str) -> float:
+    """Return a number that is not below a limit, or say why it must not be."""
+    if x < limit:
+        raise ValueError(f"`{name}` must be at least {limit:g}, got {x}: {why}")
+    return x
+
+
+def at_least_one_point(x: Array, name: str) -> Array:
+    """Return points of which there is at least one."""
+    if len(x) == 0:
+        raise ValueError(f"`{name}` must have at least one row, got shape {x.shape}: pass one or more points")
+    return x
+
+
+def no_embedding(name: str) -> ValueError:
+    """Return the error for a rule without kernel and measure where they are needed."""
+    return ValueError(
+        f"`{name}` was loaded from a file without its kernel and measure, so only a fixed amplitude can be used: pass a "
+        "number as `amplitude`, or make the rule again from an embedding"
+    )
+
+
+def not_a_rule_file(path: Any, problem: str) -> ValueError:
+    """Return the error for a file that does not hold a rule."""
+    return ValueError(f"`path` {str(path)!r} {problem}; pass a .json or .npz file written by rule.save(path)")
+
+
+def function(f: Any, name: str) -> Any:
+    """Something that can be called."""
+    if not callable(f):
+        raise TypeError(f"`{name}` must be a function of points, got {_shown(f)} of type {type(f).__name__}")
+    return f
+
+
+def executor(x: Any, name: str, f: Any) -> Any:
+    """None or a concurrent.futures executor; for a pool of processes ``f`` must be fit to travel."""
+    if x is None:
+        return None
+    import pickle
+    from concurrent.futures import Executor, ProcessPoolExecutor
+
+    if not isinstance(x, Executor):
+        hint = ": for Dask pass client.get_executor()" if hasattr(x, "get_executor") else ""
+        raise TypeError(f"`{name}` must be a concurrent.futures.Executor or None, got {type(x).__name__}{hint}")
+    if isinstance(x, ProcessPoolExecutor):
+        try:
+            pickle.dumps(f)
+        except Exception as error:
+            raise TypeError(
+                f"`f` cannot be sent to the processes of `{name}` ({type(error).__name__}: {error}): define it at the "
+                "top level of a module, or use a ThreadPoolExecutor"
+            ) from error
+    return x
+
+
+def values_or_minus_infinity(f: ArrayLike, name: str, n: int) -> Array:
+    """Values (n,) or (n, m) that may be -inf, as log-likelihoods may, but neither NaN nor +inf."""
+    array = _real(f, name, f"values of shape ({n},) or ({n}, m)")
+    minus_infinity = array == -np.inf
+    return np.where(minus_infinity, -np.inf, values(np.where(minus_infinity, 0.0, array), name, n))

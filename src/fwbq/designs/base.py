@@ -27,7 +27,9 @@ class Trace:
     Attributes
     ----------
     gap : (n,) array
-        Frank-Wolfe duality gap <g - mu, g - k(., x)> seen when the iterate was chosen; NaN where a design has none.
+        Frank-Wolfe duality gap max_x <g - mu, g - k(., x)> of the design's own g = sum_l w_l k(., x_l) on the first n
+        points, x over the candidates: J(g) = mmd2 / 2 exceeds its least value over their hull by at most this much.
+        NaN where a design has none.
     mmd2 : (n,) array
         Squared worst-case error of the design's own rule on the first n points.
     step : (n,) array
