@@ -480,3 +480,19 @@ def values_or_minus_infinity(f: ArrayLike, name: str, n: int) -> Array:
     array = _real(f, name, f"values of shape ({n},) or ({n}, m)")
     minus_infinity = array == -np.inf
     return np.where(minus_infinity, -np.inf, values(np.where(minus_infinity, 0.0, array), name, n))
+
+
+def needs_constant_mean(name: str) -> ValueError:
+    """The error of a zero prior mean under a mean element of zero."""
+    return ValueError(
+        f"`{name}` must be 'constant' for an embedding whose mean element is zero (a Stein kernel): with a zero prior "
+        "mean the integral is known to be 0 and every weight is 0"
+    )
+
+
+def fixed_support() -> ValueError:
+    """The error of moving points whose measure is a sample."""
+    return ValueError(
+        "points under an `Empirical` measure cannot be moved, because its support is the sample: choose among the "
+        "sample points with SBQ, RandomPivot or BlendedPairwise"
+    )
