@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from .. import _validate
 from .._validate import Array
-from .base import Kernel
+from .base import Column, Kernel
 
 
-def _checked(kernels: Sequence[Kernel], flatten: type) -> tuple[Kernel, ...]:
+def _checked(kernels: Sequence[Kernel], flatten: "type[_Composite]") -> tuple[Kernel, ...]:
     """Return the kernels as one flat tuple, of one dimension."""
     flat: list[Kernel] = []
     for kernel in kernels:
@@ -66,6 +66,18 @@ class Sum(_Composite):
             k += kernel._gram(x, y)
         return k
 
+    def columns(self, x: ArrayLike) -> Column:
+        """Prepare the columns k(x, y) over fixed points x, part by part; see `Kernel.columns`."""
+        first, *others = [kernel.columns(x) for kernel in self.kernels]
+
+        def column(y: Array, out: Array | None = None) -> Array:
+            k = first(y, out)
+            for other in others:
+                k += other(y)
+            return k
+
+        return column
+
     def _diagonal(self, x: Array) -> Array:
         k = self.kernels[0]._diagonal(x)
         for kernel in self.kernels[1:]:
@@ -81,10 +93,10 @@ class Sum(_Composite):
 
     def diag_gradient(self, x: ArrayLike) -> Array:
         """Gradient of k(x, x) in x, shape (n, d)."""
-        return np.sum([kernel.diag_gradient(x) for kernel in self.kernels], axis=0)
+        return np.asarray(np.sum([kernel.diag_gradient(x) for kernel in self.kernels], axis=0))
 
     def _lengthscale_gradient(self, x: Array, y: Array, i: int) -> Array:
-        return np.sum([kernel._lengthscale_gradient(x, y, i) for kernel in self.kernels], axis=0)
+        return np.asarray(np.sum([kernel._lengthscale_gradient(x, y, i) for kernel in self.kernels], axis=0))
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -123,12 +135,12 @@ class ProductKernel(_Composite):
         x = _validate.points(x, "x", self.dim)
         others = _products_of_others([kernel._diagonal(x) for kernel in self.kernels])
         parts = [kernel.diag_gradient(x) * other[:, None] for kernel, other in zip(self.kernels, others, strict=True)]
-        return np.sum(parts, axis=0)
+        return np.asarray(np.sum(parts, axis=0))
 
     def _lengthscale_gradient(self, x: Array, y: Array, i: int) -> Array:
         others = _products_of_others([kernel._gram(x, y) for kernel in self.kernels])
         parts = [kernel._lengthscale_gradient(x, y, i) * o for kernel, o in zip(self.kernels, others, strict=True)]
-        return np.sum(parts, axis=0)
+        return np.asarray(np.sum(parts, axis=0))
 
     def factors(self, dim: int) -> tuple[Kernel, ...] | None:
         """Coordinate by coordinate the products of the factors; None if a part has none."""
@@ -178,6 +190,17 @@ class Scaled(Kernel):
         k = self.kernel._gram(x, y)
         k *= self.scale
         return k
+
+    def columns(self, x: ArrayLike) -> Column:
+        """Prepare the columns scale * k(x, y) over fixed points x; see `Kernel.columns`."""
+        inner = self.kernel.columns(x)
+
+        def column(y: Array, out: Array | None = None) -> Array:
+            k = inner(y, out)
+            k *= self.scale
+            return k
+
+        return column
 
     def _diagonal(self, x: Array) -> Array:
         return self.scale * self.kernel._diagonal(x)

@@ -1,7 +1,7 @@
 """Periodic Sobolev (Korobov) kernels."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -57,21 +57,19 @@ class PeriodicSobolev(Kernel):
     @property
     def _amplitude(self) -> float:
         s = self.order
-        return (-1) ** (s - 1) * (2 * math.pi) ** (2 * s) / math.factorial(2 * s)
+        return float((-1) ** (s - 1) * (2 * math.pi) ** (2 * s) / math.factorial(2 * s))
 
     def _factor(self, x: Array, y: Array, i: int) -> Array:
         """Return the one-dimensional kernel of coordinate i, shape (n, m)."""
         u = np.abs(np.subtract.outer(x[:, i], y[:, i]))
         u -= np.floor(u)
-        return 1.0 + self._amplitude * np.polynomial.polynomial.polyval(u * (1.0 - u), _BERNOULLI[self.order])
+        return _polynomial(u * (1.0 - u), [self._amplitude * c for c in _BERNOULLI[self.order]]) + 1.0
 
     def _factor_derivative(self, x: Array, y: Array, i: int) -> Array:
         delta = np.subtract.outer(x[:, i], y[:, i])
         u = np.abs(delta)
         u -= np.floor(u)
-        slope = np.polynomial.polynomial.polyval(
-            u * (1.0 - u), np.polynomial.polynomial.polyder(_BERNOULLI[self.order])
-        )
+        slope = _polynomial(u * (1.0 - u), [j * c for j, c in enumerate(_BERNOULLI[self.order])][1:])
         # At whole differences order 1 has a kink: zero is the mean of the two slopes, and the value for higher orders.
         return np.where(u > 0.0, self._amplitude * np.sign(delta) * (1.0 - 2.0 * u) * slope, 0.0)
 
@@ -104,3 +102,12 @@ class PeriodicSobolev(Kernel):
     @classmethod
     def _from_spec(cls, spec: dict[str, Any]) -> Self:
         return cls(spec["order"])
+
+
+def _polynomial(v: Array, coefficients: Sequence[float]) -> Array:
+    """Return sum_j coefficients_j v^j by Horner's rule."""
+    total = np.full_like(v, coefficients[-1])
+    for c in coefficients[-2::-1]:
+        total *= v
+        total += c
+    return total

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from .. import _validate
 from .._validate import Array
-from .base import Kernel
+from .base import Column, Kernel
 from .stationary import ExpQuad, Matern, Stationary
 
 
@@ -92,12 +92,12 @@ class RandomFourier(Kernel):
     @property
     def dim(self) -> int:
         """The dimension d of the points."""
-        return self.frequencies.shape[1]
+        return int(self.frequencies.shape[1])
 
     @property
     def n_features(self) -> int:
         """The number D of features."""
-        return self.frequencies.shape[0]
+        return int(self.frequencies.shape[0])
 
     @property
     def _amplitude(self) -> float:
@@ -134,9 +134,18 @@ class RandomFourier(Kernel):
         np.fill_diagonal(k, self._diagonal(x))
         return k
 
+    def columns(self, x: ArrayLike) -> Column:
+        """Prepare the columns k(x, y) over fixed points x, whose features (M, D) are kept; see `Kernel.columns`."""
+        phi = self.features(x)
+
+        def column(y: Array, out: Array | None = None) -> Array:
+            return np.dot(phi, self._features(np.asarray(y, dtype=np.float64).reshape(1, -1))[0], out=out)
+
+        return column
+
     def _diagonal(self, x: Array) -> Array:
         phi = self._features(x)
-        return np.einsum("ij,ij->i", phi, phi)
+        return np.asarray(np.einsum("ij,ij->i", phi, phi))
 
     def _gradients(self, x: Array, y: Array) -> Iterator[Array]:
         sines = self._sines(x)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from .. import _validate
 from .._validate import Array
-from .base import Kernel
+from .base import Column, Kernel
 from .stationary import ExpQuad, Matern32, Matern52, Stationary
 
 
@@ -110,9 +110,26 @@ class Stein(Kernel):
             np.subtract(np.multiply.outer(sx[:, i], sy[:, i]), c, out=c)
             yield t, a, b, c
 
+    def columns(self, x: ArrayLike) -> Column:
+        """Prepare the columns k(x, y) over fixed points x, whose scores are kept; see `Kernel.columns`."""
+        fixed = _validate.points(x, "x", self.dim)
+        sx = self._scores(fixed)
+
+        def column(y: Array, out: Array | None = None) -> Array:
+            point = np.asarray(y, dtype=np.float64).reshape(1, -1)
+            k = self._scored_gram(fixed, point, sx, self._scores(point))[:, 0]
+            if out is None:
+                return np.ascontiguousarray(k)
+            out[...] = k
+            return out
+
+        return column
+
     def _gram(self, x: Array, y: Array) -> Array:
         sx = self._scores(x)
-        sy = sx if y is x else self._scores(y)
+        return self._scored_gram(x, y, sx, sx if y is x else self._scores(y))
+
+    def _scored_gram(self, x: Array, y: Array, sx: Array, sy: Array) -> Array:
         total = np.zeros((x.shape[0], y.shape[0]))
         for _, _, _, c in self._terms(x, y, sx, sy):
             total += c
@@ -149,7 +166,7 @@ class Stein(Kernel):
     def diag_gradient(self, x: ArrayLike) -> Array:
         """Gradient of k_p(x, x) = const + variance |s(x)|^2 in x, shape (n, d)."""
         x = _validate.points(x, "x", self.dim)
-        return 2.0 * self.kernel.variance * np.einsum("nij,ni->nj", self._jacobian(x), self._scores(x))
+        return np.asarray(2.0 * self.kernel.variance * np.einsum("nij,ni->nj", self._jacobian(x), self._scores(x)))
 
     def factors(self, dim: int) -> None:
         """None: the score ties the coordinates together."""

@@ -62,12 +62,12 @@ class Empirical(Measure):
     @property
     def lower(self) -> Array:
         """The least of each coordinate, shape (d,)."""
-        return self.points.min(axis=0)
+        return np.asarray(self.points.min(axis=0))
 
     @property
     def upper(self) -> Array:
         """The largest of each coordinate, shape (d,)."""
-        return self.points.max(axis=0)
+        return np.asarray(self.points.max(axis=0))
 
     @property
     def uniform_dim(self) -> int:

@@ -120,7 +120,7 @@ class Product(Measure):
 
     def _log_density(self, x: Array) -> Array:
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            return np.sum([p.logpdf(x[:, i]) for i, p in enumerate(self.distributions)], axis=0, dtype=np.float64)
+            return np.asarray(sum(p.logpdf(x[:, i]) for i, p in enumerate(self.distributions)), dtype=np.float64)
 
     def _score(self, x: Array) -> Array:
         return np.column_stack([_score(p, x[:, i]) for i, p in enumerate(self.distributions)])

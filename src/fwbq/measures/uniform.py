@@ -54,7 +54,7 @@ class Uniform(Measure):
     @property
     def scale(self) -> Array:
         """The standard deviation of each coordinate, (upper - lower) / sqrt(12), shape (d,)."""
-        return (self.upper - self.lower) / np.sqrt(12.0)
+        return np.asarray((self.upper - self.lower) / np.sqrt(12.0))
 
     @property
     def uniform_dim(self) -> int:
