@@ -59,16 +59,20 @@ class PeriodicSobolev(Kernel):
         s = self.order
         return float((-1) ** (s - 1) * (2 * math.pi) ** (2 * s) / math.factorial(2 * s))
 
+    def _fraction(self, x: Array, y: Array, i: int) -> tuple[Array, Array]:
+        """Return x_i - y_i up to a whole number, and the fractional part of its absolute value."""
+        delta = np.subtract.outer(np.fmod(x[:, i], 1.0), np.fmod(y[:, i], 1.0))
+        u = np.abs(delta)
+        u -= np.floor(u)
+        return delta, u
+
     def _factor(self, x: Array, y: Array, i: int) -> Array:
         """Return the one-dimensional kernel of coordinate i, shape (n, m)."""
-        u = np.abs(np.subtract.outer(x[:, i], y[:, i]))
-        u -= np.floor(u)
+        _, u = self._fraction(x, y, i)
         return _polynomial(u * (1.0 - u), [self._amplitude * c for c in _BERNOULLI[self.order]]) + 1.0
 
     def _factor_derivative(self, x: Array, y: Array, i: int) -> Array:
-        delta = np.subtract.outer(x[:, i], y[:, i])
-        u = np.abs(delta)
-        u -= np.floor(u)
+        delta, u = self._fraction(x, y, i)
         slope = _polynomial(u * (1.0 - u), [j * c for j, c in enumerate(_BERNOULLI[self.order])][1:])
         # At whole differences order 1 has a kink: zero is the mean of the two slopes, and the value for higher orders.
         return np.where(u > 0.0, self._amplitude * np.sign(delta) * (1.0 - 2.0 * u) * slope, 0.0)

@@ -93,7 +93,10 @@ class Measure(ABC):
         return self._log_density(_validate.points(x, "x", self.dim))
 
     def score(self, x: ArrayLike) -> Array:
-        """Return the score, the gradient of the log density, at x (n, d), shape (n, d)."""
+        """Return the score, the gradient of the log density, at x (n, d), shape (n, d).
+
+        Beyond the bounds of a support the formula that holds inside is continued.
+        """
         return self._score(_validate.points(x, "x", self.dim))
 
     def from_uniform(self, u: ArrayLike) -> Array:

@@ -75,7 +75,8 @@ class Product(Measure):
     @property
     def mean(self) -> Array:
         """The expectation of each coordinate, or its median where there is none, shape (d,)."""
-        return np.where(np.isfinite(self.expectation), self.expectation, self._quantile(0.5))
+        expectation = self.expectation
+        return np.where(np.isfinite(expectation), expectation, self._quantile(0.5))
 
     @property
     def expectation(self) -> Array:
