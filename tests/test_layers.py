@@ -9,9 +9,9 @@ import fwbq
 
 SOURCE = Path(fwbq.__file__).parent
 LAYERS = [
-    "_validate", "_linalg", "kernels", "measures", "embeddings", "rules", "designs", "posterior", "hyperparameters",
-    "theory", "_progress", "journal", "evaluate", "integrate", "selection", "chema", "problems", "plots", "report",
-    "studies", "cli",
+    "_validate", "_linalg", "_simplex", "_worst_case", "_rule_files", "kernels", "measures", "embeddings", "rules",
+    "designs", "amplitude", "posterior", "hyperparameters", "theory", "_progress", "journal", "evaluate", "integrate",
+    "selection", "chema", "problems", "plots", "report", "studies", "cli",
 ]  # fmt: skip
 # Conveniences on a result object that load a lower layer only when called.
 CONVENIENCES = {("selection", "plots"), ("selection", "report")}

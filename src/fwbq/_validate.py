@@ -496,3 +496,14 @@ def fixed_support() -> ValueError:
         "points under an `Empirical` measure cannot be moved, because its support is the sample: choose among the "
         "sample points with SBQ, RandomPivot or BlendedPairwise"
     )
+
+
+def sums_to_one(w: Array, name: str) -> Array:
+    """Return weights of either sign that sum to one, as an unknown constant needs."""
+    total = math.fsum(w)
+    if abs(total - 1.0) > _SUM_TOLERANCE * max(1.0, float(np.abs(w).sum())):
+        raise ValueError(
+            f"`{name}` must sum to 1 for an unknown constant mean, got a sum of {total}: pass prior_mean='zero', or make "
+            "the rule with weights that sum to one"
+        )
+    return w

@@ -1,0 +1,302 @@
+"""Symmetric positive solves for Gram matrices that are singular to working precision, and products free of rounding.
+
+Two ideas carry everything here.
+
+* A Gram matrix is factored after a symmetric scaling by powers of two, with a small multiple of the identity (the
+  *jitter*) added only when its pivots ask for it. What the jitter spoils, iterative refinement on the matrix itself
+  repairs where the data can tell.
+* Sums that cancel are formed without rounding: matrices and vectors are cut into slices short enough for BLAS to
+  multiply them exactly (Ozaki, Ogita, Oishi and Rump, Numerical Algorithms 59, 2012), and the slices are added with
+  error-free transformations. What remains is the rounding of the inputs, and no more.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+UNIT_ROUNDOFF = 2.0**-53
+#: Pivots of the scaled matrix above this are trusted as they are; below it the jitter is added. Cholesky's backward
+#: error is about n * 1e-16, so a pivot of 1e-12 is known to a per cent for n = 100.
+TRUSTED_PIVOT = 1e-12
+#: Smallest jitter, relative to the diagonal. Of 26 strategies measured on Gaussian kernels this one, with refinement,
+#: left the smallest worst-case error.
+SMALLEST_JITTER = 1e-14
+#: A pivot of the scaled matrix below this adds nothing but rounding: it marks the numerical rank.
+RANK_TOLERANCE = 1e-15
+
+
+def power_of_two(x: float) -> float:
+    """Return the power of two 2**e with x in [2**(e-1), 2**e); 1 for zero (Python's frexp)."""
+    return math.ldexp(1.0, math.frexp(x)[1]) if x else 1.0
+
+
+def two_sum(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return s = fl(a + b) and the exact error e, with a + b = s + e (Knuth)."""
+    s = a + b
+    t = s - a
+    return s, (a - (s - t)) + (b - t)
+
+
+def two_product(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return p = fl(a * b) and the exact error e, with a * b = p + e (Dekker; no overflow guard)."""
+    p = a * b
+    c = 134217729.0 * a  # 2**27 + 1 splits the 53 bits into halves of 26
+    a1 = c - (c - a)
+    c = 134217729.0 * b
+    b1 = c - (c - b)
+    a2, b2 = a - a1, b - b1
+    return p, a2 * b2 - (((p - a1 * b1) - a2 * b1) - a1 * b2)
+
+
+def exact_dot(a: FloatArray, b: FloatArray) -> list[float]:
+    """Return terms whose exact sum (`math.fsum`) is the dot product of the arrays `a` and `b` of one shape."""
+    p, e = two_product(a, b)
+    return [*p.ravel().tolist(), *e.ravel().tolist()]
+
+
+def _slices(a: FloatArray, bits: int) -> list[FloatArray]:
+    """Cut |a| <= 1 into three arrays that add up to `a` exactly; the first two are multiples of 2**-bits, 2**-2bits."""
+    out = []
+    for level in (1, 2):
+        shift = 1.5 * 2.0 ** (52 - level * bits)
+        high = (a + shift) - shift
+        out.append(high)
+        a = a - high
+    return [*out, a]
+
+
+class ExactMatrix:
+    """A matrix prepared for products with vectors that carry no rounding error to speak of.
+
+    Entries and vector are cut into three slices; the products of the leading slices are exact in BLAS whatever the
+    order of its sums, so results do not depend on the BLAS library. The error left is about ``size * 2**-95`` of the
+    largest entry times the largest element.
+
+    Parameters
+    ----------
+    a : (m, n) array
+        Finite matrix. It is copied in slices (three times its memory).
+    """
+
+    def __init__(self, a: FloatArray) -> None:
+        self.shape = a.shape
+        self._scale = power_of_two(float(np.max(np.abs(a), initial=0.0)))
+        # Two slices of b bits and a sum of n terms must fit 53 bits.
+        self._bits = (52 - math.ceil(math.log2(a.shape[1] + 1))) // 2
+        self._parts = _slices(a / self._scale, self._bits)
+
+    def dot(self, w: FloatArray) -> FloatArray:
+        """Return an (m, 9) array whose row sums, in exact arithmetic, are the product of the matrix with `w`."""
+        scale = power_of_two(float(np.max(np.abs(w), initial=0.0)))
+        slices = np.stack(_slices(w / scale, self._bits), axis=1)
+        return np.concatenate([part @ slices for part in self._parts], axis=1) * (scale * self._scale)
+
+
+def sum_parts(first: FloatArray, parts: FloatArray) -> FloatArray:
+    """Return first + parts.sum(axis=1) as if summed in twice the working precision, then rounded."""
+    high, low = first, np.zeros_like(first)
+    for column in parts.T:
+        high, error = two_sum(high, column)
+        low = low + error
+    return high + low
+
+
+class Factor(Protocol):
+    """What the solves of a Gram matrix K offer, whichever way it was factored."""
+
+    @property
+    def size(self) -> int:
+        """Order n of the matrix."""
+
+    @property
+    def jitter(self) -> float:
+        """What was added to the diagonal, relative to it."""
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        """Return K^-1 b for `b` of shape (n,) or (n, m)."""
+
+    def quadratic(self, b: FloatArray) -> FloatArray:
+        """Return b' K^-1 b, one number per column; never negative."""
+
+    def inverse_diagonal(self) -> FloatArray:
+        """Return the diagonal of K^-1, shape (n,); positive."""
+
+    def noise(self, w: FloatArray) -> float:
+        """Return w'D w, D what the jitter added to K: its share in the variance of a weighted sum of values."""
+
+
+def equilibration(diagonal: FloatArray) -> FloatArray:
+    """Return powers of two s that bring the diagonal of diag(s) K diag(s) into [1/2, 2) (1 where the diagonal is 0)."""
+    exponent = np.frexp(np.where(diagonal > 0, diagonal, 1.0))[1]
+    return np.ldexp(1.0, -((exponent - 1) // 2))
+
+
+@dataclass(frozen=True, eq=False)
+class CholeskyFactor:
+    """Cholesky factor of a Gram matrix K + D, D the jitter times (the power of two next to) the diagonal of K.
+
+    With S = diag(scale) and L lower triangular, S K S + jitter I = L L'. The jitter is zero when every pivot of K
+    itself exceeds `TRUSTED_PIVOT`; otherwise it is `SMALLEST_JITTER`, or the smallest power of ten times it that makes
+    the factorisation succeed.
+
+    Read as a model, the jitter is a nugget: values are known up to an independent error of relative variance
+    ``jitter``. That is what float64 values are, and it keeps b' K^-1 b meaningful where K is singular: components of b
+    that no function of the kernel's space explains count as |b|^2 / jitter, large but finite.
+
+    Attributes
+    ----------
+    lower : (n, n) array
+        L.
+    scale : (n,) array
+        Powers of two.
+    jitter : float
+        What was added to the scaled diagonal.
+    """
+
+    lower: FloatArray
+    scale: FloatArray
+    jitter: float
+
+    @classmethod
+    def of(cls, K: FloatArray, jitter: float | None = None) -> CholeskyFactor:
+        """Factor the symmetric positive semidefinite `K`; a given `jitter` is the least that is used."""
+        scale = equilibration(np.diagonal(K))
+        scaled = (scale[:, None] * K) * scale
+        if jitter is None:
+            lower, ok = _cholesky(scaled)
+            if ok and np.min(np.diagonal(lower), initial=np.inf) ** 2 > TRUSTED_PIVOT:
+                return cls(lower, scale, 0.0)
+            jitter = SMALLEST_JITTER
+        diagonal = np.diagonal(scaled).copy()
+        while True:
+            np.fill_diagonal(scaled, diagonal + jitter)
+            lower, ok = _cholesky(scaled)
+            # A pivot far below the jitter is rounding error that happened to be positive.
+            if ok and np.min(np.diagonal(lower), initial=np.inf) ** 2 > 0.1 * jitter:
+                return cls(lower, scale, jitter)
+            if jitter > 1.0:
+                raise ValueError("the kernel's Gram matrix is not positive semidefinite; is `kernel` a valid kernel?")
+            jitter *= 10.0
+
+    @property
+    def size(self) -> int:
+        """Order n of the matrix."""
+        return len(self.scale)
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        """Return (K + D)^-1 b for `b` of shape (n,) or (n, m)."""
+        s = self.scale if b.ndim == 1 else self.scale[:, None]
+        x: FloatArray = scipy.linalg.cho_solve((self.lower, True), s * b, check_finite=False)
+        return s * x
+
+    def whiten(self, b: FloatArray) -> FloatArray:
+        """Return L^-1 S b, whose sum of squares is b' (K + D)^-1 b."""
+        s = self.scale if b.ndim == 1 else self.scale[:, None]
+        x: FloatArray = scipy.linalg.solve_triangular(self.lower, s * b, lower=True, check_finite=False)
+        return x
+
+    def quadratic(self, b: FloatArray) -> FloatArray:
+        """Return b' (K + D)^-1 b, one number per column; never negative."""
+        return np.asarray(np.sum(self.whiten(b) ** 2, axis=0))
+
+    def inverse_diagonal(self) -> FloatArray:
+        """Return the diagonal of (K + D)^-1, shape (n,)."""
+        inverse, _ = scipy.linalg.lapack.dtrtri(self.lower, lower=1)
+        return np.asarray(np.einsum("ij,ij->j", inverse, inverse) * self.scale**2)
+
+    def noise(self, w: FloatArray) -> float:
+        """Return w'D w, D what the jitter added to K."""
+        return self.jitter * float(np.sum((w / self.scale) ** 2))
+
+
+def _cholesky(a: FloatArray) -> tuple[FloatArray, bool]:
+    lower, info = scipy.linalg.lapack.dpotrf(a, lower=1, clean=1)
+    return lower, info == 0 and bool(np.all(np.isfinite(np.diagonal(lower))))
+
+
+@dataclass(frozen=True, eq=False)
+class LowRankFactor:
+    """Inverse of K + jitter s^2 I for K = Phi Phi' with n rows and fewer columns, from the thin SVD of Phi: O(n D^2).
+
+    (K + t I)^-1 b = U diag(1 / (s_j^2 + t)) U'b + (b - U U'b) / t, t = jitter * s^2, s^2 the largest diagonal entry of
+    K. The last term is the part of b that no combination of the D features can give.
+
+    Attributes
+    ----------
+    basis : (n, r) array
+        U, the left singular vectors above rounding.
+    singular : (r,) array
+        Singular values of Phi.
+    nugget : float
+        t.
+    jitter : float
+        t relative to the largest diagonal entry of K.
+    """
+
+    basis: FloatArray
+    singular: FloatArray
+    nugget: float
+    jitter: float
+
+    @classmethod
+    def of(cls, features: FloatArray, jitter: float = SMALLEST_JITTER) -> LowRankFactor:
+        """Factor from `features` Phi of shape (n, D)."""
+        u, s, _ = scipy.linalg.svd(features, full_matrices=False, check_finite=False)
+        nugget = jitter * float(np.max(np.einsum("ij,ij->i", features, features)))
+        keep = s**2 > 0.01 * nugget
+        return cls(u[:, keep], s[keep], nugget, jitter)
+
+    @property
+    def size(self) -> int:
+        """Order n of the matrix."""
+        return len(self.basis)
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        """Return (K + t I)^-1 b for `b` of shape (n,) or (n, m)."""
+        c, rest = self._split(b)
+        return self.basis @ (c.T / (self.singular**2 + self.nugget)).T + rest / self.nugget
+
+    def quadratic(self, b: FloatArray) -> FloatArray:
+        """Return b' (K + t I)^-1 b, one number per column; never negative."""
+        c, rest = self._split(b)
+        inside = np.sum((c.T**2 / (self.singular**2 + self.nugget)).T, axis=0)
+        return np.asarray(inside + np.sum(rest**2, axis=0) / self.nugget)
+
+    def inverse_diagonal(self) -> FloatArray:
+        """Return the diagonal of (K + t I)^-1, shape (n,)."""
+        squares = self.basis**2
+        outside = np.maximum(1.0 - squares.sum(axis=1), 0.0)
+        return np.asarray(squares @ (1.0 / (self.singular**2 + self.nugget)) + outside / self.nugget)
+
+    def noise(self, w: FloatArray) -> float:
+        """Return w'D w, D = t I."""
+        return self.nugget * float(w @ w)
+
+    def _split(self, b: FloatArray) -> tuple[FloatArray, FloatArray]:
+        c = self.basis.T @ b
+        rest = b - self.basis @ c
+        # Once more, so that what is left over is orthogonal to the basis to working precision.
+        again = self.basis.T @ rest
+        return c + again, rest - self.basis @ again
+
+
+def numerical_rank(K: FloatArray) -> int:
+    """Return the number of pivots of a diagonally pivoted Cholesky factorisation above `RANK_TOLERANCE`.
+
+    Parameters
+    ----------
+    K : (n, n) array
+        Symmetric positive semidefinite; pivots are relative to its diagonal.
+    """
+    scale = equilibration(np.diagonal(K))
+    scaled = (scale[:, None] * K) * scale
+    _, _, rank, _ = scipy.linalg.lapack.dpstrf(scaled, lower=1, tol=RANK_TOLERANCE)
+    return int(rank)
