@@ -507,3 +507,17 @@ def sums_to_one(w: Array, name: str) -> Array:
             "the rule with weights that sum to one"
         )
     return w
+
+
+def instance(x: Any, name: str, kind: type, remedy: str) -> None:
+    """``x`` is an instance of ``kind``."""
+    if not isinstance(x, kind):
+        raise TypeError(f"`{name}` must be a {kind.__name__}, got {_shown(x)} of type {type(x).__name__}: {remedy}")
+
+
+def no_embedding(kernel: str, measure: str, reason: str, possible: Iterable[str]) -> TypeError:
+    """The error for a kernel and a measure that have no embedding together."""
+    return TypeError(
+        f"`kernel` {kernel} has no embedding under `measure` {measure}: {reason}. What can be embedded: "
+        f"{', '.join(possible)}; every kernel can be embedded under Empirical(measure.sample(n))"
+    )

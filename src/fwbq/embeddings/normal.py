@@ -1,0 +1,153 @@
+"""The Gaussian on an interval, and the integrals over it that the closed forms are made of.
+
+Everything is kept relative to the largest value of the integrand, so that a truncation fifty standard deviations out in
+the tail, an interval of width 1e-12 or a point a thousand lengthscales away loses no digits and never gives ``nan``.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import comb, inf, sqrt
+
+import numpy as np
+from scipy.special import erf, erfcx, roots_legendre
+
+from .._validate import Array
+from .line import Density
+
+_SQRT_HALF = sqrt(0.5)
+_SQRT_2PI = sqrt(2.0 * np.pi)
+_NODES, _WEIGHTS = roots_legendre(24)
+_NODES, _WEIGHTS = 0.5 * (_NODES + 1.0), 0.5 * _WEIGHTS
+
+# Below c = 2 the forward recurrence of the moments loses at most two digits; above, 100 steps of the continued
+# fraction converge to rounding (measured: 5e-14 after 60 steps at c = 2, below 1e-16 after 100).
+_FORWARD = 2.0
+_STEPS = 100
+# Below this exponent at the end of the interval 24 Gauss-Legendre nodes are exact to rounding (the integrand varies by
+# less than exp(8)); above, the tail cut off is at most 2 % of the whole and its subtraction loses nothing.
+_SHORT = 8.0
+
+
+def scaled_mass(alpha: Array, beta: Array, delta: Array) -> Array:
+    """Return (Phi(beta) - Phi(alpha)) exp(c^2 / 2), with c the point of [alpha, beta] nearest to zero.
+
+    Parameters
+    ----------
+    alpha, beta : (n,)
+        Ends of the interval, alpha <= beta, possibly infinite.
+    delta : (n,)
+        beta - alpha, given apart because it is often known to more digits than the difference.
+    """
+    alpha, beta, delta = np.broadcast_arrays(*np.atleast_1d(alpha, beta, delta))
+    out = 0.5 * (erf(beta * _SQRT_HALF) - erf(alpha * _SQRT_HALF))
+    # Phi(b) - Phi(a) = Phi(-a) - Phi(-b): both tails are handled as the right one.
+    tail = (alpha > 0.0) | (beta < 0.0)
+    if np.any(tail):
+        near = np.where(alpha > 0.0, alpha, -beta)[tail]
+        out[tail] = decaying_moments(near, delta[tail], 0)[0] / _SQRT_2PI
+    return out
+
+
+def decaying_moments(c: Array, length: Array, order: int) -> list[Array]:
+    """Return the integrals of t^k exp(-c t - t^2 / 2) over [0, length] for k = 0..order.
+
+    Parameters
+    ----------
+    c : (n,)
+        Rates, c >= 0, so that the integrand's exponential part decreases from 1.
+    length : (n,)
+        Lengths of the intervals, possibly infinite.
+    order : int
+        Highest power, at most 2 in this library.
+
+    Notes
+    -----
+    Over the half-line, B_0 = sqrt(pi/2) erfcx(c / sqrt 2) and B_{k+1} = -c B_k + k B_{k-1} + [k = 0]. The recurrence
+    cancels for large c; there the ratios B_k / B_{k-1} = k / (c + B_{k+1} / B_k) are taken as a continued fraction of
+    positive terms (Gautschi, 1961, "Recursive computation of the repeated integrals of the error function").
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        exponent = np.where(np.isinf(length), inf, length * (c + 0.5 * length))
+    short = exponent < _SHORT
+    out = [np.empty_like(c) for _ in range(order + 1)]
+    if np.any(short):
+        t = length[short, None] * _NODES
+        mass = np.exp(-t * (c[short, None] + 0.5 * t)) * _WEIGHTS
+        for k in range(order + 1):
+            out[k][short] = length[short] * np.sum(t**k * mass, axis=1)
+    rest = ~short
+    if np.any(rest):
+        whole = _half_line_moments(c[rest], order)
+        # Where the tail's factor exp(-exponent) underflows the length may be infinite: 0 stands for it.
+        cut = np.where(exponent[rest] < 750.0, length[rest], 0.0)
+        factor = np.where(exponent[rest] < 750.0, np.exp(-np.minimum(exponent[rest], 750.0)), 0.0)
+        beyond = _half_line_moments(c[rest] + cut, order)
+        for k in range(order + 1):
+            shifted = sum(comb(k, j) * cut ** (k - j) * beyond[j] for j in range(k + 1))
+            out[k][rest] = whole[k] - factor * shifted
+    return out
+
+
+def _half_line_moments(c: Array, order: int) -> list[Array]:
+    first = _SQRT_2PI / 2.0 * erfcx(c * _SQRT_HALF)
+    if order == 0:
+        return [first]
+    forward = [first, 1.0 - c * first]
+    for k in range(1, order):
+        forward.append(k * forward[k - 1] - c * forward[k])
+    ratio = 0.5 * (np.sqrt(c * c + 4.0 * _STEPS) - c)
+    ratios: list[Array] = []
+    for k in range(_STEPS, 0, -1):
+        ratio = k / (c + ratio)
+        if k <= order:
+            ratios.insert(0, ratio)
+    stable = [first]
+    for ratio in ratios:
+        stable.append(stable[-1] * ratio)
+    return [np.where(c < _FORWARD, f, s) for f, s in zip(forward, stable, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class NormalOnInterval(Density):
+    """The Gaussian N(mean, sd^2) conditioned on [lower, upper], either of which may be infinite."""
+
+    mean: float
+    sd: float
+    lower: float = -inf
+    upper: float = inf
+
+    @property
+    def truncated(self) -> bool:
+        """Whether either bound is finite."""
+        return self.lower > -inf or self.upper < inf
+
+    @cached_property
+    def peak(self) -> float:
+        """The point of the interval where the density is largest."""
+        return min(max(self.mean, self.lower), self.upper)
+
+    @cached_property
+    def mass(self) -> float:
+        """Probability of the interval under N(mean, sd^2), divided by exp(-(peak - mean)^2 / (2 sd^2))."""
+        alpha, beta = (self.lower - self.mean) / self.sd, (self.upper - self.mean) / self.sd
+        return float(scaled_mass(np.float64(alpha), np.float64(beta), np.float64((self.upper - self.lower) / self.sd))[0])
+
+    def exponent(self, y: Array) -> Array:
+        """Return log(density(y) / density(peak)) = -((y - mean)^2 - (peak - mean)^2) / (2 sd^2)."""
+        with np.errstate(over="ignore"):
+            step = (y - self.peak) / self.sd
+            return -0.5 * step * (step + 2.0 * ((self.peak - self.mean) / self.sd))
+
+    def density(self, y: Array) -> Array:
+        """Return the normalised density at points of the interval."""
+        return np.exp(self.exponent(y)) / (_SQRT_2PI * self.sd * self.mass)
+
+    def edges(self) -> Array:
+        """Return panel edges that cover the interval as far as the density exceeds 1e-300 of its peak."""
+        z = abs(self.peak - self.mean) / self.sd
+        # The density falls to exp(-e) of its peak at distance sqrt(z^2 + 2 e) - z standard deviations.
+        fall = np.array([0.02, 0.1, 0.3, 0.75, 1.5, 3.0, 6.0, 11.0, 18.0, 30.0, 50.0, 80.0, 130.0, 250.0, 450.0, 690.0])
+        step = self.sd * 2.0 * fall / (np.sqrt(z * z + 2.0 * fall) + z)
+        edges = self.peak + np.concatenate([-step[::-1], [0.0], step])
+        edges = np.clip(edges, self.lower, self.upper)
+        return np.unique(edges)
