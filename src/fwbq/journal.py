@@ -202,7 +202,8 @@ class Journal:
         """Refuse what SQLite would misread, before it can touch it."""
         try:
             with self.path.open("rb") as file:
-                head = file.read(len(_HEADER))
+                head = file.read(18)
+                size = file.seek(0, os.SEEK_END)
         except FileNotFoundError as error:
             if must_exist:
                 raise JournalError(f"journal {str(self.path)!r}: there is no such file") from error
@@ -216,8 +217,13 @@ class Journal:
             raise JournalError(f"journal {str(self.path)!r} is a directory; name a file in it") from error
         except OSError as error:
             raise JournalError(f"journal {str(self.path)!r} cannot be read: {error}") from error
-        if head and head != _HEADER:
+        if head and not head.startswith(_HEADER):
             raise JournalError(f"journal {str(self.path)!r}: {_MEANINGS['SQLITE_NOTADB']}")
+        # SQLite reads a page that is cut short as if zeros followed, which may be somebody's values. Only a crash that
+        # left a write-ahead log may leave such a page, and then the log holds it whole.
+        page = int.from_bytes(head[16:18], "big") or 1
+        if size % (65536 if page == 1 else page) and not Path(f"{self.path}-wal").exists():
+            raise JournalError(f"journal {str(self.path)!r}: {_MEANINGS['SQLITE_CORRUPT']} (cut short)")
 
     def _prepare(self, identity: Mapping[str, Any] | None) -> None:
         with self._explained("cannot be opened"):
@@ -225,10 +231,11 @@ class Journal:
             self._refuse_foreign(connection)
             self._use_write_ahead(connection)
             connection.execute("PRAGMA synchronous=FULL")
-        # The transaction is taken even when the journal exists: a read-only file is found out now, not an hour later.
         with self._transaction("cannot be opened") as connection:
             if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
                 self._create(connection, identity)
+            # A write that changes nothing: a read-only file is found out now, not with the first result.
+            connection.execute("UPDATE meta SET value = value")
         with self._explained("cannot be read"):
             stored = dict(self._open().execute("SELECT key, value FROM meta"))
             damage = self._open().execute("PRAGMA quick_check(1)").fetchone()[0]
