@@ -145,7 +145,7 @@ def _central_quantile(u: Array, a: float, b: float) -> Array:
     # Both tails of the quantile are sums of positive terms; the smaller one carries all the digits.
     log_cdf = np.logaddexp(log_v + log_ndtr(a), log_u + log_ndtr(b))
     log_tail = np.logaddexp(log_v + log_ndtr(-a), log_u + log_ndtr(-b))
-    return np.where(log_cdf <= log_tail, 1.0, -1.0) * ndtri_exp(np.minimum(log_cdf, log_tail))
+    return np.asarray(np.where(log_cdf <= log_tail, 1.0, -1.0) * ndtri_exp(np.minimum(log_cdf, log_tail)))
 
 
 def _tail_quantile(u: Array, a: float, width: float) -> Array:
