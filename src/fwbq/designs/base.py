@@ -107,7 +107,8 @@ class Design(ABC):
         (n, d) array
             A copy. Shorter when the design has come to its end; :attr:`status` then says why.
         """
-        return self._points[: self._reach(n)].copy()
+        n = self._reach(n)
+        return self._points[:n].copy()
 
     def rule(self, n: int) -> Rule:
         """Return the first `n` iterates with the design's own weights.
