@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
-#: Added to the diagonal of the scaled matrix, which may be singular: far below the optimality asked for.
-_RIDGE = 1e-13
-#: Optimality: reduced gradients below this, relative to the diagonal of K, count as zero.
-_TOLERANCE = 1e-11
+#: Added to the diagonal of a block that is singular to working precision, before refinement on the block itself.
+_JITTER = 1e-14
+#: Optimality: reduced gradients below this, relative to the diagonal of K, count as zero; a few roundings.
+_TOLERANCE = 4e-15
 
 
 def simplex_weights(K: FloatArray, z: FloatArray, variance: float) -> tuple[FloatArray, float]:
@@ -53,9 +53,7 @@ def simplex_weights(K: FloatArray, z: FloatArray, variance: float) -> tuple[Floa
         return np.full(n, 1.0 / n), 0.0
     G = (K - z[:, None] - z + variance) / unit
     # On the simplex the constraint may be scaled at will; near the size of G it keeps the problem balanced.
-    A = G + 1.0
-    A[np.diag_indices(n)] += _RIDGE
-    x = _nonnegative(A)
+    x = _nonnegative(G + 1.0)
     w = x / x.sum()
     gradient = (K @ w - z) / unit
     slack = gradient - w @ gradient
@@ -64,11 +62,11 @@ def simplex_weights(K: FloatArray, z: FloatArray, variance: float) -> tuple[Floa
 
 
 def _nonnegative(A: FloatArray) -> FloatArray:
-    """Minimise x'A x - 2 sum x over x >= 0 for positive definite A.
+    """Minimise x'A x - 2 sum x over x >= 0 for positive semidefinite A.
 
     Block pivoting first (Portugal, Judice and Vicente, Mathematics of Computation 63, 1994): exchange every variable of
-    the wrong sign at once, which settles most problems in a dozen factorisations but may cycle. Then, from where it
-    stands, the active set method of Lawson and Hanson, which cannot.
+    the wrong sign at once, which comes close in a dozen factorisations but may cycle or stumble on a singular A. Then,
+    from where it stands, the active set method of Lawson and Hanson, which lowers the objective at every step.
     """
     n = len(A)
     passive = np.ones(n, dtype=bool)
@@ -78,14 +76,14 @@ def _nonnegative(A: FloatArray) -> FloatArray:
         gradient = A @ x - 1.0
         wrong = np.where(passive, x < 0.0, gradient < -_TOLERANCE)
         count = int(wrong.sum())
-        if count == 0:
-            return x
         if count < fewest:
             fewest, patience = count, 3
         elif patience == 0:
             break
         else:
             patience -= 1
+        if count == 0:
+            break
         passive = passive ^ wrong
         if not passive.any():
             passive[np.argmin(np.diagonal(A))] = True
@@ -93,24 +91,25 @@ def _nonnegative(A: FloatArray) -> FloatArray:
 
 
 def _lawson_hanson(A: FloatArray, x: FloatArray) -> FloatArray:
-    """Active set method: from a feasible x, every iterate is feasible and lowers the objective."""
+    """Active set method: from a feasible x, every iterate is feasible and no higher."""
     passive = x > 0.0
+    refused = np.zeros(len(A), dtype=bool)
     for _ in range(10 * len(A) + 100):
-        while True:
+        while passive.any():
             target = _solve(A, passive)
             falling = passive & (target <= 0.0)
             if not falling.any():
                 x = target
                 break
-            step = np.min(x[falling] / (x[falling] - target[falling]), initial=1.0)
-            x = np.maximum(x + step * (target - x), 0.0)
-            # The one that reached the bound leaves, whatever rounding left of it.
-            leaving = falling & (x <= 1e-15 * x.max(initial=1e-300))
-            passive = passive & ~leaving
+            ratio = np.full(len(A), np.inf)
+            ratio[falling] = x[falling] / (x[falling] - target[falling])
+            leaving = int(np.argmin(ratio))
+            x = np.maximum(x + ratio[leaving] * (target - x), 0.0)
+            passive[leaving] = False
             x[~passive] = 0.0
-            if not passive.any():
-                break
-        gradient = np.where(passive, np.inf, A @ x - 1.0)
+            # One that leaves in the step it came with had a gradient of nothing but rounding: not to be tried again.
+            refused[leaving] |= ratio[leaving] == 0.0
+        gradient = np.where(passive | refused, np.inf, A @ x - 1.0)
         entering = int(np.argmin(gradient))
         if gradient[entering] >= -_TOLERANCE:
             break
@@ -124,9 +123,10 @@ def _solve(A: FloatArray, passive: NDArray[np.bool_]) -> FloatArray:
     if index.size:
         block = A[np.ix_(index, index)]
         factor = _factor(block)
-        part = scipy.linalg.cho_solve(factor, np.ones(index.size), check_finite=False)
-        # One step of refinement: the ridge is small enough for the first solution to be rough.
-        x[index] = part + scipy.linalg.cho_solve(factor, 1.0 - block @ part, check_finite=False)
+        part = np.zeros(index.size)
+        for _ in range(3):  # refinement on the matrix without jitter
+            part = part + scipy.linalg.cho_solve(factor, 1.0 - block @ part, check_finite=False)
+        x[index] = part
     return x
 
 
@@ -136,4 +136,4 @@ def _factor(block: FloatArray) -> tuple[FloatArray, bool]:
         lower, info = scipy.linalg.lapack.dpotrf(block + jitter * np.eye(len(block)), lower=1)
         if info == 0:
             return lower, True
-        jitter = max(10.0 * jitter, _RIDGE)
+        jitter = max(10.0 * jitter, _JITTER)

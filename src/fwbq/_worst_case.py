@@ -247,6 +247,9 @@ class GramWorstCase:
                     missing = 1.0 - math.fsum((self._scale * w).tolist())
                     step = step + v * ((missing - float(self._scale @ step)) / total)
                 w = w + step
+                if constant:
+                    # What rounding of large terms left missing is spread evenly, for a sum of one to the last digits.
+                    w = w + (1.0 - math.fsum((self._scale * w).tolist())) / (self.size * self._scale)
                 Kw = self._exact.dot(w)
                 evaluation = self._evaluate(w, Kw)
                 yield self._scale * w, evaluation

@@ -71,7 +71,8 @@ def quadratic(factor: Factor, values: FloatArray, constant: bool = False) -> Flo
 def maximum_likelihood(factor: Factor, values: FloatArray, constant: bool = False) -> FloatArray:
     """Return the amplitude of greatest likelihood: f'K^-1 f / n, or f'P f / (n - 1) with the constant integrated out.
 
-    Infinite for one value and an unknown constant: nothing is then known of the amplitude.
+    Infinite for one value and an unknown constant: nothing is then known of the amplitude. Where K is singular to
+    working precision, n is its numerical rank: points that the kernel cannot tell apart do not count twice.
 
     Examples
     --------
@@ -80,9 +81,9 @@ def maximum_likelihood(factor: Factor, values: FloatArray, constant: bool = Fals
     >>> float(maximum_likelihood(CholeskyFactor.of(np.eye(2)), np.array([3.0, 1.0])))
     5.0
     """
-    df = degrees_of_freedom(factor, constant)
-    q = quadratic(factor, values, constant)
-    return q / df if df else np.full_like(q, np.inf)
+    if degrees_of_freedom(factor, constant) == 0:
+        return np.full(values.shape[1:], np.inf)
+    return factor.mean_square(residuals(factor, values, constant), int(constant))
 
 
 def leave_one_out_residuals(
@@ -119,7 +120,9 @@ def leave_one_out(factor: Factor, values: FloatArray, constant: bool = False) ->
     """Return the amplitude at which the leave-one-out errors, in standard deviations, have mean square one.
 
     Infinite for one value and an unknown constant. Compare it with `maximum_likelihood`: far apart, they say that the
-    kernel does not fit the values.
+    kernel does not fit the values. Where K is singular to working precision every point is determined by the others to
+    below rounding, which says nothing; the same is then computed for a largest set of independent points too, and the
+    larger of the two amplitudes returned.
 
     Examples
     --------
@@ -131,4 +134,9 @@ def leave_one_out(factor: Factor, values: FloatArray, constant: bool = False) ->
     if degrees_of_freedom(factor, constant) == 0:
         return np.full(values.shape[1:], np.inf)
     errors, variances = leave_one_out_residuals(factor, values, constant)
-    return np.asarray(np.mean((errors.T**2 / variances).T, axis=0))
+    amplitude = np.asarray(np.mean((errors.T**2 / variances).T, axis=0))
+    if factor.independent is not None:
+        rows, part = factor.independent
+        if len(rows) > int(constant):
+            amplitude = np.maximum(amplitude, leave_one_out(part, values[rows], constant))
+    return amplitude
