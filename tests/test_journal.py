@@ -220,7 +220,7 @@ def test_a_truncated_file_is_reported_as_damaged(path, keep):
         journal.record(np.arange(2000.0)[:, None], np.arange(2000.0))
     content = path.read_bytes()
     path.write_bytes(content[: int(keep * len(content)) if isinstance(keep, float) else keep])
-    with pytest.raises(JournalError, match="damaged|not a journal"):
+    with pytest.raises(JournalError, match=r"damaged|not a journal"):
         Journal(path, IDENTITY)
 
 
@@ -259,7 +259,7 @@ def test_a_read_only_place_is_a_clear_error_at_once(what):
                 path.chmod(0o444)
         if what != "file":
             directory.chmod(0o555)
-        with as_somebody_else(), pytest.raises(JournalError, match="read-only|cannot be opened"):
+        with as_somebody_else(), pytest.raises(JournalError, match=r"read-only|cannot be opened"):
             Journal(path, IDENTITY)
         directory.chmod(0o777)
         path.chmod(0o666)

@@ -442,7 +442,8 @@ class _Batch:
                 own.vectorized = finding.vectorized
                 # The calls of a later attempt are not those of an undisturbed run: only the finding is used then.
                 if attempt == 0:
-                    self._settle([(rows[: len(finding.rows)], finding.rows)])
+                    known = finding.rows[: len(rows)]  # a batch of one or two points was padded with repeats
+                    self._settle([(rows[: len(known)], known)])
                 return
             first = first or finding
         assert first is not None
