@@ -1,0 +1,172 @@
+"""Designs that are pivots of a Cholesky factorisation, with the Bayesian quadrature error updated at each."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import _validate
+from ..rules import PRIOR_MEANS, PriorMean, Rule, bayes_rule
+from .base import Design, FloatArray
+from .candidates import FirstRow, candidate_points
+from .partial_cholesky import RELATIVE_VARIANCE, PartialCholesky
+
+if TYPE_CHECKING:
+    from ..embeddings import Embedding
+
+
+def prior_mean_for(embedding: Embedding, prior_mean: str | None) -> PriorMean:
+    """Return the prior mean of a Bayesian quadrature design: the one asked for, or the one the embedding needs.
+
+    Under a mean element of zero (a Stein kernel) the rule without a mean is the empty one, so that the constant is the
+    default there; everywhere else the default is the zero mean of the paper.
+    """
+    if prior_mean is None:
+        return "constant" if embedding.variance == 0.0 else "zero"
+    prior_mean = cast("PriorMean", _validate.choice(prior_mean, "prior_mean", PRIOR_MEANS))
+    if prior_mean == "zero" and embedding.variance == 0.0:
+        raise _validate.needs_constant_mean("prior_mean")
+    return prior_mean
+
+
+class PivotedDesign(Design):
+    """A design that chooses candidates one at a time, none twice, and keeps the residual of the mean element.
+
+    After i points with Cholesky rows L (i, M) over the candidates, a = L_X^-1 z and v_i = k_PP - a'a: the squared
+    worst-case error of the Bayesian quadrature rule on them. Under an unknown constant mean, with b = L_X^-1 1,
+    v_i = k_PP - a'a + (1 - a'b)^2 / b'b. A subclass says in :meth:`_pick` which candidate comes next. A repeated
+    candidate stands for its first occurrence.
+
+    Parameters
+    ----------
+    embedding : Embedding
+        Kernel and measure.
+    candidates : int or (M, d) array, optional
+        As for :func:`~fwbq.designs.candidates.candidate_points`.
+    rng : numpy.random.Generator
+        Where the candidates come from.
+    prior_mean : {"zero", "constant"}, optional
+        The prior mean that the error and the rule refer to.
+    """
+
+    def __init__(
+        self,
+        embedding: Embedding,
+        candidates: int | ArrayLike | None,
+        rng: np.random.Generator,
+        prior_mean: str | None,
+    ) -> None:
+        super().__init__(embedding)
+        self._prior_mean = prior_mean_for(embedding, prior_mean)
+        self._candidates = candidate_points(embedding, candidates, rng)
+        self._first = FirstRow(self._candidates)
+        self._work = np.empty(len(self._candidates))
+        self._unfinished = False
+        self._begin()
+
+    def _begin(self) -> None:
+        """Set the residuals to those of no points."""
+        self._factor = PartialCholesky(self._embedding.kernel, self._candidates)
+        self._mean = np.array(self._embedding.mean(self._candidates), dtype=float)
+        self._one = np.ones(len(self._candidates)) if self._prior_mean == "constant" else None
+        self._aa = self._ab = self._bb = 0.0
+
+    @property
+    def candidates(self) -> FloatArray:
+        """The candidates (M, d), read-only."""
+        return self._candidates
+
+    @property
+    def prior_mean(self) -> PriorMean:
+        """The prior mean that the error and the rule refer to."""
+        return self._prior_mean
+
+    def rule(self, n: int) -> Rule:
+        """Return the Bayesian quadrature rule on the first `n` points.
+
+        Parameters
+        ----------
+        n : int
+            Number of points, at least 1; computed if they do not exist yet.
+
+        Returns
+        -------
+        Rule
+            Shorter than `n` when the design has come to its end.
+        """
+        n = self._reach(n)
+        return bayes_rule(self.embedding, self._points[:n], prior_mean=self._prior_mean)
+
+    def _weights(self, n: int) -> FloatArray:
+        return self.rule(n).weights
+
+    def _reach(self, n: int) -> int:
+        reached = super()._reach(n)
+        if reached < n:
+            warnings.warn(f"only {reached} of the {n} points asked for exist: {self._stopped}", stacklevel=3)
+        return reached
+
+    def _error(self) -> float:
+        """Squared worst-case error of the rule on the points so far (infinite before the first under a constant)."""
+        error = self.embedding.variance - self._aa
+        if self._one is not None:
+            error += (1.0 - self._ab) ** 2 / self._bb if self._bb > 0.0 else np.inf
+        return error
+
+    def _duality_gap(self) -> float:
+        """max_x <mu - g, k(., x) - g> over the candidates, g the mean element of the rule on the points so far.
+
+        Without a constant g is the projection of mu, <mu - g, g> = 0 and the gap is the largest residual mu_i(x). With
+        it g = k(., X) K^-1 (z + c 1), c = (1 - a'b) / b'b; then <mu - g, g> = -c, and with k(x, X) K^-1 1 = 1 - 1_i(x)
+        the gap is the largest mu_i(x) + c 1_i(x).
+        """
+        if self._one is None:
+            return float(self._mean.max())
+        np.multiply(self._one, (1.0 - self._ab) / self._bb, out=self._work)
+        self._work += self._mean
+        return float(self._work.max())
+
+    def _extend(self, n: int) -> None:
+        if self._unfinished:  # an update was interrupted: the same operations again give the same bits
+            self._begin()
+            for j in self._index:
+                self._choose(j)
+        self._unfinished = True
+        while len(self) < n:
+            pick = self._pick()
+            if pick is None:
+                break
+            j = self._first(pick)
+            self._choose(j)
+            # The error is below zero only by rounding, at the end of a run that has used up the digits of k_PP.
+            self._append(self._candidates[j], index=j, gap=self._duality_gap(), mmd2=max(self._error(), 0.0))
+        self._unfinished = False
+
+    def _stop_at_rank(self) -> None:
+        self._stop(
+            f"the kernel on the {len(self._candidates)} candidates has numerical rank {len(self)} "
+            f"(each has less than {RELATIVE_VARIANCE:g} of its prior variance left)"
+        )
+
+    def _choose(self, j: int) -> None:
+        """Make candidate `j` a point: one row of the factor, and the residuals of the mean element and of one."""
+        mean, one = self._mean[j], None if self._one is None else self._one[j]
+        row, pivot = self._factor.add(j)
+        a = float(mean / pivot)
+        np.multiply(row, a, out=self._work)
+        self._mean -= self._work
+        self._aa += a * a
+        if self._one is not None and one is not None:
+            b = float(one / pivot)
+            np.multiply(row, b, out=self._work)
+            self._one -= self._work
+            self._ab += a * b
+            self._bb += b * b
+
+    @abstractmethod
+    def _pick(self) -> int | None:
+        """Return the next candidate, one of finite remaining variance; None after :meth:`_stop`."""
