@@ -515,9 +515,16 @@ def instance(x: Any, name: str, kind: type, remedy: str) -> None:
         raise TypeError(f"`{name}` must be a {kind.__name__}, got {_shown(x)} of type {type(x).__name__}: {remedy}")
 
 
-def no_embedding(kernel: str, measure: str, reason: str, possible: Iterable[str]) -> TypeError:
-    """The error for a kernel and a measure that have no embedding together."""
+def no_pair(kernel: str, measure: str, reason: str, possible: Iterable[str]) -> TypeError:
+    """Return the error for a kernel and a measure that have no embedding together."""
     return TypeError(
         f"`kernel` {kernel} has no embedding under `measure` {measure}: {reason}. What can be embedded: "
         f"{', '.join(possible)}; every kernel can be embedded under Empirical(measure.sample(n))"
     )
+
+
+def limited(number: int, maximum: int, name: str, what: str, remedy: str) -> int:
+    """Return a number of things that has a limit; ``remedy`` says what to do beyond it."""
+    if number > maximum:
+        raise ValueError(f"`{name}` allows at most {maximum} {what}, got {number}: {remedy}")
+    return number

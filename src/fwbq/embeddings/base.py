@@ -154,7 +154,7 @@ def embed(kernel: Kernel, measure: Measure) -> Embedding:
 def refuse(kernel: Kernel, measure: Measure, reason: str) -> TypeError:
     """Return the error that says why a pair has no embedding and which pairs have one."""
     possible = [f"{k.__name__} x {m.__name__}" for k, m in available() if k in (type(kernel), Kernel)]
-    return _validate.no_embedding(type(kernel).__name__, type(measure).__name__, reason, possible)
+    return _validate.no_pair(type(kernel).__name__, type(measure).__name__, reason, possible)
 
 
 def available() -> list[tuple[type[Kernel], type[Measure]]]:

@@ -14,7 +14,7 @@ from .normal import NormalOnInterval, scaled_mass
 class ExpQuadNormal(Line):
     """variance exp(-(x - y)^2 / (2 l^2)) under N(m, s^2) on [a, b], bounds possibly infinite.
 
-    mu(x) = variance (l / S) exp(-(x - m)^2 / (2 S^2)) [Phi((b - m*)/s*) - Phi((a - m*)/s*)] / [Phi((b - m)/s) - Phi((a - m)/s)]
+    mu(x) = variance (l / S) exp(-(x - m)^2 / (2 S^2)) M(m*, s*) / M(m, s),  M(m, s) = Phi((b - m)/s) - Phi((a - m)/s),
 
     with S^2 = l^2 + s^2, m* = (x s^2 + m l^2) / S^2, s* = l s / S. The exponentials are anchored at the largest value of
     the integrand on [a, b], so that neither numerator nor denominator underflows before their quotient does.
@@ -92,7 +92,8 @@ class ExpQuadUniform(Line):
             alpha, beta = (p.lower - x) / length, (p.upper - x) / length
             mass = scaled_mass(alpha, beta, np.full_like(x, p.width / length))
             exponent = -0.5 * np.clip(0.0, alpha, beta) ** 2
-        return self.amplitude * sqrt(2.0 * pi) * (length / p.width) * np.exp(exponent) * mass
+        value: Array = self.amplitude * sqrt(2.0 * pi) * (length / p.width) * np.exp(exponent) * mass
+        return value
 
     def gradient(self, x: Array) -> Array:
         """Return mu'(x) = -[k(x, b) - k(x, a)] / w."""
@@ -124,7 +125,9 @@ def jump(x: Array, lengthscale: float, p: NormalOnInterval | UniformOnInterval) 
         if isinstance(p, NormalOnInterval):
             ratio -= (width / p.sd) * (0.5 * ((p.lower - p.mean) + (p.upper - p.mean)) / p.sd)
     # ratio = log(k(x, b) p(b) / (k(x, a) p(a))); the larger of the two is taken out.
-    return np.where(ratio < 0.0, at(p.lower) * np.expm1(np.minimum(ratio, 0.0)), -at(p.upper) * np.expm1(np.minimum(-ratio, 0.0)))
+    falling = at(p.lower) * np.expm1(np.minimum(ratio, 0.0))
+    rising = -at(p.upper) * np.expm1(np.minimum(-ratio, 0.0))
+    return np.where(ratio < 0.0, falling, rising)
 
 
 def layers(p: NormalOnInterval | UniformOnInterval, lengthscale: float) -> Array:

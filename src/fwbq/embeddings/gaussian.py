@@ -41,9 +41,10 @@ class ExpQuadGaussians(Embedding):
 
     def _gradient(self, x: Array) -> Array:
         total = np.zeros_like(x)
-        for l, (value, half) in enumerate(self._components(x)):
+        for factor, (value, half) in zip(self._factors, self._components(x), strict=True):
             with np.errstate(over="ignore", invalid="ignore"):
-                slope = solve_triangular(self._factors[l], half, lower=True, trans="T", check_finite=False).T * value[:, None]
+                back = solve_triangular(factor, half, lower=True, trans="T", check_finite=False)
+                slope = back.T * value[:, None]
             # Where the value underflows the distance may be infinite: 0 times it is 0.
             total -= np.where(value[:, None] > 0.0, slope, 0.0)
         return total / self._lengths

@@ -77,7 +77,7 @@ class UniformOnInterval(Density):
 
     @property
     def width(self) -> float:
-        """upper - lower."""
+        """The length of the interval."""
         return self.upper - self.lower
 
     def density(self, y: Array) -> Array:

@@ -48,7 +48,7 @@ class MaternNormal(Line):
 
     @property
     def rate(self) -> float:
-        """sqrt(2 nu) / lengthscale."""
+        """The rate sqrt(2 nu) / lengthscale."""
         return sqrt(self.order) / self.lengthscale
 
     def mean(self, x: Array) -> Array:
@@ -139,7 +139,7 @@ class MaternUniform(Line):
 
     @property
     def rate(self) -> float:
-        """sqrt(2 nu) / lengthscale."""
+        """The rate sqrt(2 nu) / lengthscale."""
         return sqrt(self.order) / self.lengthscale
 
     def mean(self, x: Array) -> Array:
@@ -160,8 +160,8 @@ class MaternUniform(Line):
         total = 0.0
         for k, c in enumerate(_POLYNOMIAL[self.order]):
             # W int t^k exp(-t) - int t^(k+1) exp(-t), both over W^(k+2) for small W: their quotient is (k+1)/(k+2).
-            total += c * (_partial_gamma(k, width) - _partial_gamma(k + 1, width) / width)
-        return self.amplitude * 2.0 * float(total) / width
+            total += c * float(_partial_gamma(k, width) - _partial_gamma(k + 1, width) / width)
+        return self.amplitude * 2.0 * total / width
 
     def _halves(self, x: Array, coefficients: tuple[float, ...]) -> tuple[Array, Array]:
         p = self.p
@@ -171,7 +171,7 @@ class MaternUniform(Line):
 
 def _partial_gamma(k: int, t: Array | float) -> Array:
     """Return the integral of u^k exp(-u) over [0, t]."""
-    return factorial(k) * gammainc(k + 1.0, t)
+    return np.asarray(factorial(k) * gammainc(k + 1.0, t))
 
 
 def _left_uniform(x: Array, p: UniformOnInterval, rate: float, coefficients: tuple[float, ...]) -> Array:

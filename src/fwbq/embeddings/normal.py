@@ -38,7 +38,6 @@ def scaled_mass(alpha: Array, beta: Array, delta: Array) -> Array:
     delta : (n,)
         beta - alpha, given apart because it is often known to more digits than the difference.
     """
-    alpha, beta, delta = np.broadcast_arrays(*np.atleast_1d(alpha, beta, delta))
     out = 0.5 * (erf(beta * _SQRT_HALF) - erf(alpha * _SQRT_HALF))
     # Phi(b) - Phi(a) = Phi(-a) - Phi(-b): both tails are handled as the right one.
     tail = (alpha > 0.0) | (beta < 0.0)
@@ -129,8 +128,8 @@ class NormalOnInterval(Density):
     @cached_property
     def mass(self) -> float:
         """Probability of the interval under N(mean, sd^2), divided by exp(-(peak - mean)^2 / (2 sd^2))."""
-        alpha, beta = (self.lower - self.mean) / self.sd, (self.upper - self.mean) / self.sd
-        return float(scaled_mass(np.float64(alpha), np.float64(beta), np.float64((self.upper - self.lower) / self.sd))[0])
+        bounds = np.array([self.lower - self.mean, self.upper - self.mean, self.upper - self.lower]) / self.sd
+        return float(scaled_mass(bounds[:1], bounds[1:2], bounds[2:])[0])
 
     def exponent(self, y: Array) -> Array:
         """Return log(density(y) / density(peak)) = -((y - mean)^2 - (peak - mean)^2) / (2 sd^2)."""
