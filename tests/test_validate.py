@@ -86,7 +86,7 @@ def test_bounds_are_accepted_exactly_in_order(lower, upper):
     if math.isfinite(lower) and math.isfinite(upper) and lower < upper:
         assert fwbq.Uniform(lower, upper).dim == 1
     else:
-        with pytest.raises(ValueError, match="`lower`|`upper`"):
+        with pytest.raises(ValueError, match=r"`lower`|`upper`"):
             fwbq.Uniform(lower, upper)
 
 
@@ -132,7 +132,7 @@ BAD = [
     (lambda: fwbq.Stein(fwbq.ExpQuad(1.0), 3.0), "score", "function"),
     (lambda: fwbq.Stein(fwbq.ExpQuad(1.0), lambda x: x, 3.0), "score_gradient", "function"),
     (lambda: fwbq.Stein(fwbq.ExpQuad(1.0), lambda x: x[:, 0])(np.zeros((2, 1))), "score", r"return shape \(2, 1\)"),
-    (lambda: fwbq.Stein(fwbq.ExpQuad(1.0), lambda x: x / 0.0 if x.any() else x * NAN)([[0.0]]), r"score\(x\)", "finite"),
+    (lambda: fwbq.Stein(fwbq.ExpQuad(1.0), lambda x: x * NAN)([[0.0]]), r"score\(x\)", "finite"),
     (lambda: -1.0 * fwbq.ExpQuad(1.0), "scale", "positive"),
     (lambda: Scaled(2.0, 3.0), "kernel", "kernel"),
     (lambda: Sum([]), "kernels", "at least one"),
@@ -178,7 +178,7 @@ BAD = [
     (lambda: fwbq.kernels.from_spec([1]), "spec", "type"),
     (lambda: fwbq.kernels.from_spec({"type": "ExpQuad"}), "spec", "lengthscale"),
     (lambda: fwbq.measures.from_spec({"type": "Gaussian", "mean": [0.0]}), "spec", "cov"),
-    (lambda: fwbq.measures.from_spec({"type": "Product", "distributions": [{"name": "poisson"}]}), "spec", "continuous"),
+    (lambda: fwbq.measures.from_spec({"type": "Product", "distributions": [{"name": "poisson"}]}), "spec", "no cont"),
     (lambda: _validate.values([1.0, 2.0], "values", 3), "values", "one row per point"),
     (lambda: _validate.values([1.0, NAN], "values", 2), "values", "index 1"),
     (lambda: _validate.choice("c", "method", ["a", "b"]), "method", "'a', 'b'"),

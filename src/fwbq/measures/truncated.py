@@ -102,9 +102,9 @@ class TruncatedGaussian(Measure):
         bounds = _standardised(self.mean, self.variance, self.lower, self.upper)
         for i, (a, b, width) in enumerate(zip(*bounds, strict=True)):
             if a > 0.0:
-                x[:, i] = self.lower[i] + sd[i] * _tail_quantile(u[:, i], a, width)
+                x[:, i] = self.lower[i] + sd[i] * _tail_quantile(u[:, i], 1.0 - u[:, i], a, width)
             elif b < 0.0:
-                x[:, i] = self.upper[i] - sd[i] * _tail_quantile(1.0 - u[:, i], -b, width)
+                x[:, i] = self.upper[i] - sd[i] * _tail_quantile(1.0 - u[:, i], u[:, i], -b, width)
             else:
                 x[:, i] = self.mean[i] + sd[i] * _central_quantile(u[:, i], a, b)
         return np.clip(x, self.lower, self.upper)
@@ -148,8 +148,8 @@ def _central_quantile(u: Array, a: float, b: float) -> Array:
     return np.asarray(np.where(log_cdf <= log_tail, 1.0, -1.0) * ndtri_exp(np.minimum(log_cdf, log_tail)))
 
 
-def _tail_quantile(u: Array, a: float, width: float) -> Array:
-    """Return how far beyond a > 0 the quantiles of N(0, 1) on [a, a + width] lie.
+def _tail_quantile(u: Array, v: Array, a: float, width: float) -> Array:
+    """Return how far beyond a > 0 the quantiles of N(0, 1) on [a, a + width] lie, for levels u with v = 1 - u.
 
     The cumulative hazard Q(h), minus the log of the tail beyond a + h over the tail beyond a, is set to its value q at
     the quantile by Newton's method. Q is convex and at least h (a + h/2), so that from the root of h (a + h/2) = q the
@@ -160,12 +160,14 @@ def _tail_quantile(u: Array, a: float, width: float) -> Array:
     bend = slope * (rate - a) + rate * (slope - 1.0)
 
     def hazard(h: Array) -> Array:
-        closed = h * (a + 0.5 * h) + np.log(_mills(a) / _mills(a + h))
+        closed: Array = h * (a + 0.5 * h) + np.log(_mills(a) / _mills(a + h))
         # Near zero the logarithm keeps no digits; three terms of the series are then good to 1e-12.
         series = h * (rate + h * (0.5 * slope + h * bend / 6.0))
         return np.where(h * (1.0 + a) < 1e-4, series, closed)
 
-    q = -np.log1p(-u) if math.isinf(width) else -np.log1p(u * np.expm1(-hazard(np.asarray(width))))
+    whole = math.inf if math.isinf(width) else float(hazard(np.asarray(width)))
+    # Whichever of u and v is small is the one that carries the digits.
+    q = -np.where(u < 0.5, np.log1p(np.minimum(u, 0.5) * math.expm1(-whole)), np.log(v + u * math.exp(-whole)))
     h = 2.0 * q / (a + np.sqrt(a * a + 2.0 * q))
     for _ in range(_NEWTON_STEPS):
         h = np.maximum(h - (hazard(h) - q) * _mills(a + h), 0.0)
