@@ -45,8 +45,8 @@ class Rule:
         weights and the kernel without jitter. Positive; never less than the truth by more than 1 %. Where rounding
         limits it (below 100 `floor`) it is 0.99 times the computed value plus the floor, an upper bound.
     floor : float
-        What float64 leaves uncertain in `mmd2`: 8 roundoffs of k_PP + 2 |w|'|z| + |w|'|K||w|, or more where the mean
-        element itself is known less precisely.
+        What float64 leaves uncertain in `mmd2`: 8 roundoffs (1.1e-16) of k_PP + 2 |w'z| + w'K w, and what the rounding
+        of single entries adds for weights of both signs, up to 4 roundoffs of (n sum_ij (w_i w_j K_ij)^2)^(1/2).
     kind : str
         "bayes", "uniform", "simplex" or "design".
     prior_mean : str
