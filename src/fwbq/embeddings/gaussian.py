@@ -30,6 +30,7 @@ class ExpQuadGaussians(Embedding):
         super().__init__(kernel, measure, "closed form")
         self._lengths = kernel.lengthscales(measure.dim)
         self._weights, self._means, self._covs = scaled_components(measure, self._lengths)
+        self._centres = measure.mean[None] if isinstance(measure, Gaussian) else measure.means
         identity = np.eye(measure.dim)
         self._factors = np.linalg.cholesky(self._covs + identity)
 
@@ -51,9 +52,10 @@ class ExpQuadGaussians(Embedding):
 
     def _components(self, x: Array) -> Iterator[tuple[Array, Array]]:
         """Yield per component its part of the mean (n,) and the whitened differences (d, n)."""
-        for w, m, factor in zip(self._weights, self._means, self._factors, strict=True):
+        for w, m, factor in zip(self._weights, self._centres, self._factors, strict=True):
             with np.errstate(over="ignore", invalid="ignore"):
-                half = solve_triangular(factor, (x / self._lengths - m).T, lower=True, check_finite=False)
+                # Subtracted before it is scaled: far from the origin the quotients have lost the difference.
+                half = solve_triangular(factor, ((x - m) / self._lengths).T, lower=True, check_finite=False)
                 value = np.exp(-0.5 * np.einsum("ij,ij->j", half, half))
             yield self.kernel.variance * w / np.prod(np.diagonal(factor)) * value, half
 
