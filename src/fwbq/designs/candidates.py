@@ -56,6 +56,7 @@ def candidate_points(
             points = measure.points[np.sort(rng.choice(len(measure.points), m, replace=False))]
     else:
         points = _validate.points(candidates, "candidates", embedding.dim)
+        _validate.count(len(points), "candidates")
     return _validate.readonly(points)
 
 
@@ -228,7 +229,7 @@ def refined_oracle(potential: Potential) -> int | FloatArray:
 
     within the bounds of the measure's support; the best candidate itself where nothing lower was found.
     """
-    from scipy.optimize import minimize
+    from scipy.optimize import Bounds, minimize
 
     row = potential.argmin()
     start = potential.candidates[row]
@@ -239,10 +240,10 @@ def refined_oracle(potential: Potential) -> int | FloatArray:
         x = (u * scale)[None, :]
         return float(potential(x)[0]), potential.gradient(x)[0] * scale
 
-    bounds = np.column_stack([measure.lower / scale, measure.upper / scale])
-    u0 = np.clip(start / scale, bounds[:, 0], bounds[:, 1])
-    found = minimize(objective, u0, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 50})
-    x = np.clip(found.x * scale, measure.lower, measure.upper)
+    lower, upper = measure.lower / scale, measure.upper / scale
+    u0 = np.clip(start / scale, lower, upper)
+    found = minimize(objective, u0, jac=True, method="L-BFGS-B", bounds=Bounds(lower, upper), options={"maxiter": 50})
+    x: FloatArray = np.clip(found.x * scale, measure.lower, measure.upper)
     return x if float(potential(x[None, :])[0]) < float(potential(start[None, :])[0]) else row
 
 

@@ -42,7 +42,7 @@ class OpenLoop:
 STEPS: dict[str, StepSize | None] = {"herding": OpenLoop(1.0), "open-loop": OpenLoop(2.0), "line-search": None}
 
 
-def chosen_point(potential: Potential, choice: int | FloatArray, name: str) -> tuple[FloatArray, int]:
+def chosen_point(potential: Potential, choice: int | ArrayLike, name: str) -> tuple[FloatArray, int]:
     """Return the point (d,) and its row in the candidates (-1 if it is none) for an index or a point."""
     if np.ndim(choice) == 0:
         row = _validate.index(choice, name, len(potential.candidates))
@@ -70,7 +70,8 @@ class FrankWolfe(Design):
 
     - ``"herding"``: 1/i, so that all weights are 1/n (kernel herding);
     - ``"open-loop"``: 2/(i + 1); any other l/(l + i - 1) through ``OpenLoop(l)``;
-    - ``"line-search"``: :math:`\langle g - \mu_p, g - k(\cdot, x_i)\rangle / \|g - k(\cdot, x_i)\|^2` clipped to [0, 1];
+    - ``"line-search"``: :math:`\langle g - \mu_p, g - k(\cdot, x_i)\rangle / \|g - k(\cdot, x_i)\|^2`, clipped to
+      [0, 1];
     - a callable i -> step in [0, 1]. The first point always takes 1.
 
     One kernel column and O(M) operations per point, line search included: it needs only the running scalars
@@ -153,13 +154,16 @@ class FrankWolfe(Design):
             i = len(self) + 1
             choice = self._initial if i == 1 else self._oracle(self._potential)
             point, row = chosen_point(self._potential, choice, "initial" if i == 1 else "oracle")
-            rho = 1.0 if i == 1 else None
-            if i > 1 and self._step_size is not None:
-                rho = _validate.fraction(self._step_size(i), "step")
-            rho = self._advance(point, row, rho)
+            rho = self._advance(point, row, self._open_step(i))
             gap = max(self._square + self._cross - self._potential.least(), 0.0)
             self._append(point, index=row, step=rho, gap=gap, mmd2=self._square)
         self._unfinished = False
+
+    def _open_step(self, i: int) -> float | None:
+        """Return the step for the i-th point, None if it is to be searched."""
+        if i == 1:
+            return 1.0
+        return None if self._step_size is None else _validate.fraction(self._step_size(i), "step")
 
     def _advance(self, point: FloatArray, row: int, rho: float | None) -> float:
         """Take g <- (1 - rho) g + rho k(., point), with the best rho if it is None, and return rho."""
@@ -189,5 +193,5 @@ class FrankWolfe(Design):
             return np.full(n, 1.0 / n)
         rho = np.array(self._step[:n])
         # w_l = rho_l prod_{j > l} (1 - rho_j)
-        later = np.append(np.cumprod(1.0 - rho[:0:-1])[::-1], 1.0)
+        later: FloatArray = np.append(np.cumprod(1.0 - rho[:0:-1])[::-1], 1.0)
         return rho * later

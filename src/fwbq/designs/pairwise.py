@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from .. import _validate
 from .._simplex import simplex_weights
+from ..rules import Rule, weighted_rule
 from .base import Design, FloatArray
 from .candidates import ORACLES, LinearOracle, Potential, candidate_points
 from .frank_wolfe import best_single_point, chosen_point
@@ -223,6 +224,24 @@ class BlendedPairwise(Design):
     def candidates(self) -> FloatArray:
         """The candidates (M, d)."""
         return self._potential.candidates
+
+    def rule(self, n: int) -> Rule:
+        """Return the active ones of the first `n` points that entered, with their positive weights.
+
+        Parameters
+        ----------
+        n : int
+            Number of points that entered, at least 1; computed if they do not exist yet.
+
+        Returns
+        -------
+        Rule
+            At most n points; weights positive, summing to one.
+        """
+        n = self._reach(n)
+        weights = self._snapshots[n - 1]
+        active = weights > 0.0
+        return weighted_rule(self._embedding, self._points[:n][active], weights[active])
 
     def _begin(self) -> None:
         """Start from the first atom."""
