@@ -1,0 +1,378 @@
+"""Time courses of one substrate, its phosphorylated form and the enzymes that may act on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _validate
+from . import _checks
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Dataset"]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    r"""Levels at successive times: substrate, phosphorylated substrate and candidate enzymes.
+
+    The models of PAPER section 7 explain the rate of change of the phosphorylated substrate over each
+    interval, :math:`Y_n = (y_{S^*}(t_{n+1}) - y_{S^*}(t_n)) / (t_{n+1} - t_n)`, by the levels at its start. T
+    times therefore give N = T - 1 increments. The rows of several conditions (stimuli, cell lines) can be
+    stacked: increments are taken within a condition only, and every condition has its own rates V and noise
+    sigma, while the constants K are shared.
+
+    Parameters
+    ----------
+    times : (T,) array_like
+        Strictly increasing (within each condition). The unit matters: the prior expects maximal rates near 1.
+    substrate, phospho : (T,) array_like
+        Levels of the unphosphorylated and of the phosphorylated substrate, not negative.
+    enzymes : (T, E) array_like
+        Levels of the active (phosphorylated) enzymes, not negative.
+    names : sequence of str, optional
+        E different names; ``E1 ... EE`` when not given. Any text is a name.
+    condition : sequence of str, optional
+        (T,) the condition of every row; one unnamed condition when not given. Rows of a condition need not be
+        adjacent, and conditions may have different times, at least three each.
+    regulators : tuple of str, optional
+        The true regulators, where they are known (simulated data); never used in the analysis.
+
+    Raises
+    ------
+    ValueError
+        Levels that are missing, negative or not finite, repeated or disordered times, fewer than three times,
+        names that repeat, shapes that disagree. The message says where.
+
+    Examples
+    --------
+    >>> data = Dataset([0, 1, 2, 4], [1, 0.8, 0.7, 0.6], [0, 0.2, 0.3, 0.4], [[1, 0], [2, 0], [1, 1], [1, 2]])
+    >>> data
+    Dataset(4 times, 2 enzymes, 1 condition)
+    >>> data.names
+    ('E1', 'E2')
+    >>> data.rates
+    array([0.2 , 0.1 , 0.05])
+    """
+
+    times: FloatArray
+    substrate: FloatArray
+    phospho: FloatArray
+    enzymes: FloatArray
+    names: tuple[str, ...]
+    condition: tuple[str, ...]
+    regulators: tuple[str, ...] | None
+
+    def __init__(
+        self,
+        times: ArrayLike,
+        substrate: ArrayLike,
+        phospho: ArrayLike,
+        enzymes: ArrayLike,
+        names: Sequence[str] | None = None,
+        *,
+        condition: Sequence[str] | None = None,
+        regulators: Sequence[str] | None = None,
+    ) -> None:
+        t = _checks.numbers(times, "times", 1)
+        y_s = _checks.levels(substrate, "substrate", 1, len(t))
+        y_p = _checks.levels(phospho, "phospho", 1, len(t))
+        y_e = _checks.levels(enzymes, "enzymes", 2, len(t))
+        labels = _checks.names(names, y_e.shape[1])
+        rows = _checks.conditions(condition, len(t))
+        _checks.time_courses(t, rows)
+        for field, value in (
+            ("times", _validate.readonly(t)),
+            ("substrate", _validate.readonly(y_s)),
+            ("phospho", _validate.readonly(y_p)),
+            ("enzymes", _validate.readonly(y_e)),
+            ("names", labels),
+            ("condition", rows),
+            ("regulators", None if regulators is None else _checks.known_names(regulators, labels, "regulators")),
+        ):
+            object.__setattr__(self, field, value)
+
+    def __repr__(self) -> str:
+        def plural(count: int, word: str) -> str:
+            return f"{count} {word}{'' if count == 1 else 's'}"
+
+        return (
+            f"Dataset({plural(len(self.times), 'time')}, {plural(len(self.names), 'enzyme')}, "
+            f"{plural(len(self.conditions), 'condition')})"
+        )
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The different conditions, in the order in which they first appear."""
+        return tuple(dict.fromkeys(self.condition))
+
+    @property
+    def n_enzymes(self) -> int:
+        """Number E of candidate enzymes."""
+        return len(self.names)
+
+    @property
+    def n_increments(self) -> tuple[int, ...]:
+        """Number N of increments of every condition."""
+        return tuple(len(rows) - 1 for rows in self._rows())
+
+    @property
+    def rates(self) -> FloatArray:
+        """Y, the observed rates of change of the phosphorylated substrate, condition after condition."""
+        return np.concatenate([np.diff(self.phospho[r]) / np.diff(self.times[r]) for r in self._rows()])
+
+    def _rows(self) -> list[NDArray[np.intp]]:
+        labels = np.array(self.condition, dtype=object)
+        return [np.flatnonzero(labels == name) for name in self.conditions]
+
+    def split(self) -> tuple[Dataset, ...]:
+        """One data set per condition, in the order of :attr:`conditions`."""
+        return tuple(self._take(rows) for rows in self._rows())
+
+    def _take(self, rows: NDArray[np.intp]) -> Dataset:
+        return Dataset(
+            self.times[rows], self.substrate[rows], self.phospho[rows], self.enzymes[rows], self.names,
+            condition=[self.condition[i] for i in rows], regulators=self.regulators,
+        )  # fmt: skip
+
+    def select(
+        self, *, enzymes: Sequence[str | int] | None = None, conditions: Sequence[str] | None = None
+    ) -> Dataset:
+        """Only these enzymes, in this order, and only these conditions.
+
+        Parameters
+        ----------
+        enzymes : sequence of str or int, optional
+            Names or column indices; all when not given.
+        conditions : sequence of str, optional
+            All when not given.
+        """
+        columns = range(self.n_enzymes) if enzymes is None else self.columns(enzymes)
+        wanted = self.conditions if conditions is None else _checks.known_names(
+            conditions, self.conditions, "conditions"
+        )  # fmt: skip
+        rows = np.array([i for name in wanted for i in range(len(self.times)) if self.condition[i] == name])
+        names = [self.names[j] for j in columns]
+        truth = self.regulators if self.regulators is not None and set(self.regulators) <= set(names) else None
+        return Dataset(
+            self.times[rows], self.substrate[rows], self.phospho[rows], self.enzymes[np.ix_(rows, list(columns))],
+            names, condition=[self.condition[i] for i in rows], regulators=truth,
+        )  # fmt: skip
+
+    def columns(self, model: Iterable[str | int]) -> tuple[int, ...]:
+        """Column indices of a model given by enzyme names or column indices.
+
+        Raises
+        ------
+        ValueError
+            A name that is not in the data, an index out of range, an enzyme named twice.
+        """
+        return _checks.columns(model, self.names)
+
+    @staticmethod
+    def combine(datasets: Sequence[Dataset], labels: Sequence[str] | None = None) -> Dataset:
+        """Stack data sets of the same enzymes as conditions of one.
+
+        Parameters
+        ----------
+        datasets : sequence of Dataset
+            With the same enzyme names in the same order.
+        labels : sequence of str, optional
+            A name for each, put before the name of its own conditions; needed when conditions share a name.
+
+        Examples
+        --------
+        >>> one, two = Dataset.simulate(3, rng=0), Dataset.simulate(3, rng=1)
+        >>> Dataset.combine([one, two], ["MCF7", "BT20"]).conditions
+        ('MCF7', 'BT20')
+        """
+        parts = list(datasets)
+        _checks.combinable([d.names for d in parts], labels)
+        rows: list[str] = []
+        for i, d in enumerate(parts):
+            prefix = None if labels is None else str(labels[i])
+            rows += [
+                name if prefix is None else prefix if len(d.conditions) == 1 else f"{prefix} {name}"
+                for name in d.condition
+            ]
+        if len(dict.fromkeys(rows)) != sum(len(d.conditions) for d in parts):
+            _checks.fail("`datasets` have conditions of the same name; give `labels`, one different name for each")
+        truths = {d.regulators for d in parts}
+        return Dataset(
+            np.concatenate([d.times for d in parts]),
+            np.concatenate([d.substrate for d in parts]),
+            np.concatenate([d.phospho for d in parts]),
+            np.concatenate([d.enzymes for d in parts]),
+            parts[0].names,
+            condition=rows,
+            regulators=truths.pop() if len(truths) == 1 else None,
+        )
+
+    def rescaled(self, *, time: float = 1.0, level: float = 1.0, enzymes: ArrayLike = 1.0) -> Dataset:
+        """The same data in other units: everything is divided by what is given.
+
+        The priors are not free of units: K is expected near 1 in units of the substrate's level, and V near 1
+        in units of level per time per unit of enzyme. Data in arbitrary units should be brought there.
+
+        Parameters
+        ----------
+        time : float
+            The new unit of time, in the old one.
+        level : float
+            The new unit of the substrate and of its phosphorylated form.
+        enzymes : float or (E,) array_like
+            The new unit of every enzyme.
+        """
+        unit = np.broadcast_to(np.asarray(enzymes, dtype=np.float64), (self.n_enzymes,))
+        for j in range(self.n_enzymes):
+            _validate.positive(float(unit[j]), "enzymes")
+        t_unit, y_unit = _validate.positive(time, "time"), _validate.positive(level, "level")
+        return Dataset(
+            self.times / t_unit, self.substrate / y_unit, self.phospho / y_unit, self.enzymes / unit, self.names,
+            condition=self.condition, regulators=self.regulators,
+        )  # fmt: skip
+
+    @staticmethod
+    def from_frame(
+        frame: pd.DataFrame,
+        substrate: str = "S",
+        *,
+        phospho: str | None = None,
+        enzymes: Sequence[str] | None = None,
+        total: float | None = None,
+        conditions: Sequence[str] | None = None,
+        replicates: str | None = None,
+    ) -> Dataset:
+        """Read a tidy table; the parameters are those of :meth:`from_csv`."""
+        from .tidy import from_tidy
+
+        return from_tidy(
+            frame, substrate, phospho=phospho, enzymes=enzymes, total=total, conditions=conditions,
+            replicates=replicates,
+        )  # fmt: skip
+
+    @staticmethod
+    def from_csv(
+        path: str | PathLike[str],
+        substrate: str = "S",
+        *,
+        phospho: str | None = None,
+        enzymes: Sequence[str] | None = None,
+        total: float | None = None,
+        conditions: Sequence[str] | None = None,
+        replicates: str | None = None,
+    ) -> Dataset:
+        """Read a tidy CSV file: columns time, variable, value and, if there are any, condition and replicate.
+
+        Parameters
+        ----------
+        path : path
+            Of the file.
+        substrate : str
+            The variable that is the unphosphorylated substrate.
+        phospho : str, optional
+            The variable that is its phosphorylated form; by default the substrate's name with a star, ``S*``.
+        enzymes : sequence of str, optional
+            The candidate enzymes; by default every other variable, in the order of the file.
+        total : float, optional
+            Total substrate, when only the phosphorylated form was measured: then y_S = total - y_S*. This is an
+            assumption and must be stated with the result.
+        conditions : sequence of str, optional
+            Only these; by default all.
+        replicates : {"mean"}, optional
+            "mean" averages replicates. A file with replicates is refused when this is not said.
+
+        Examples
+        --------
+        >>> import io
+        >>> table = "time,variable,value\\n0,S,1\\n0,S*,0\\n0,AKT,1\\n1,S,.8\\n1,S*,.2\\n1,AKT,2\\n2,S,.7\\n2,S*,.3\\n2,AKT,1"
+        >>> Dataset.from_csv(io.StringIO(table)).names
+        ('AKT',)
+        """
+        from .tidy import from_tidy, read_tidy
+
+        return from_tidy(
+            read_tidy(path), substrate, phospho=phospho, enzymes=enzymes, total=total, conditions=conditions,
+            replicates=replicates,
+        )  # fmt: skip
+
+    @staticmethod
+    def from_midas(
+        path: str | PathLike[str],
+        substrate: str = "S",
+        *,
+        phospho: str | None = None,
+        enzymes: Sequence[str] | None = None,
+        total: float | None = None,
+        conditions: Sequence[str] | None = None,
+        replicates: str | None = None,
+    ) -> Dataset:
+        """Read a MIDAS file (columns ``TR:``, ``DA:``, ``DV:``).
+
+        Every combination of treatments is a condition, named by the cell line and the treatments that are on;
+        rows that repeat a condition and a time are replicates. The parameters are those of :meth:`from_csv`.
+        """
+        from .midas import read_midas
+        from .tidy import from_tidy
+
+        return from_tidy(
+            read_midas(path), substrate, phospho=phospho, enzymes=enzymes, total=total, conditions=conditions,
+            replicates=replicates,
+        )  # fmt: skip
+
+    def to_frame(self, substrate: str = "S", phospho: str | None = None) -> pd.DataFrame:
+        """A tidy table (time, variable, value, condition) of everything measured.
+
+        Parameters
+        ----------
+        substrate, phospho : str
+            Names to give to the substrate and its phosphorylated form (``S`` and ``S*``); no enzyme may bear them.
+        """
+        from .tidy import to_tidy
+
+        return to_tidy(self, substrate, phospho)
+
+    def to_csv(self, path: str | PathLike[str], substrate: str = "S", phospho: str | None = None) -> None:
+        """Write :meth:`to_frame`; :meth:`from_csv` gives the same numbers back, bit for bit."""
+        self.to_frame(substrate, phospho).to_csv(path, index=False)
+
+    @staticmethod
+    def simulate(n_enzymes: int = 26, *, rng: int | np.random.Generator | None = None, **settings: Any) -> Dataset:
+        """Simulate measurements with known regulators; see :func:`fwbq.chema.simulate.simulate`.
+
+        Examples
+        --------
+        >>> data = Dataset.simulate(n_enzymes=26, rng=1, regulators=("E3", "E17"), noise=0.02)
+        >>> data.regulators
+        ('E3', 'E17')
+        """
+        from .simulate import simulate
+
+        return simulate(n_enzymes, rng=rng, **settings)
+
+    @staticmethod
+    def example() -> Dataset:
+        """The simulated set that comes with the package: 26 enzymes of which two regulate.
+
+        Examples
+        --------
+        >>> Dataset.example()
+        Dataset(21 times, 26 enzymes, 1 condition)
+        """
+        from .simulate import EXAMPLE
+
+        with as_file(files("fwbq") / "data" / "simulated26.csv") as path:
+            data = Dataset.from_csv(path)
+        regulators = _checks.known_names(EXAMPLE["regulators"], data.names, "regulators")
+        object.__setattr__(data, "regulators", regulators)
+        return data

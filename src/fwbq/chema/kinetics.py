@@ -1,0 +1,210 @@
+r"""The linear regression hidden in the kinetics: rates Y, columns of X(K), and projections on them.
+
+Given K the rates are linear in V. With a prior V | sigma ~ N(1, N sigma^2 (X'X)^-1) only two things about X
+matter: its column space, and the predicted rates X1 at the prior mean. With P the projector on the column space,
+
+.. math::
+    2 (N+1)\, b_N = (N+1)\, \lVert (I-P) Y \rVert^2 + \lVert P (Y - X 1) \rVert^2,
+
+which equals the b_N of PAPER section 7 and is a sum of squares: nothing cancels, and nothing asks that X'X be
+invertible. When X has rank r < d the same expression is the marginal under the prior
+V ~ N(1, N sigma^2 (X'X)^+), and the determinant contributes (N+1)^(-r/2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .dataset import Dataset
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.intp]
+
+# A column whose part outside the span of the others is shorter than this, relative to the column, is dependent. At
+# this limit rounding alone (2e-16) turns that part by 2e-6; far below it the likelihood would be noise.
+RANK_TOLERANCE = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class Increments:
+    """One condition: Y and the levels at the start of each of its N intervals.
+
+    Attributes
+    ----------
+    rates : (N,) array
+        Y, the observed rates of change of the phosphorylated substrate.
+    substrate, phospho : (N,) array
+        Levels at the start of the intervals.
+    enzymes : (N, E) array
+        Levels divided by `unit`, the largest of each enzyme (1 for a silent one), so that squares stay in range.
+    unit : (E,) array
+        See `enzymes`.
+    """
+
+    rates: FloatArray
+    substrate: FloatArray
+    phospho: FloatArray
+    enzymes: FloatArray
+    unit: FloatArray
+
+    @property
+    def n(self) -> int:
+        """N."""
+        return len(self.rates)
+
+    def dephosphorylation(self, k: FloatArray) -> FloatArray:
+        """Column 0, -y_S* / (y_S* + K_0), for every K_0 in k: (n, N)."""
+        return -_saturation(self.phospho, k)
+
+    def phosphorylation(self, k: FloatArray, enzymes: IntArray) -> FloatArray:
+        """Columns y_Ej y_S / (y_S + K_j), in units of `unit`, for every K_j in k: (n, N, len(enzymes))."""
+        return _saturation(self.substrate, k)[:, :, None] * self.enzymes[:, enzymes]
+
+    def designs(self, index: IntArray, points: FloatArray) -> FloatArray:
+        """X(K) of model index[i] at K = points[i]: (m, N, d) for index (m, d - 1) and points (m, d)."""
+        x = np.empty((len(points), self.n, points.shape[1]))
+        x[:, :, 0] = self.dephosphorylation(points[:, 0])
+        for j in range(1, points.shape[1]):
+            enzyme = index[:, j - 1]
+            levels = (self.enzymes[:, enzyme] * self.unit[enzyme]).T
+            x[:, :, j] = _saturation(self.substrate, points[:, j]) * levels
+        return x
+
+
+def increments(data: Dataset) -> tuple[Increments, ...]:
+    """The increments of every condition of a data set."""
+    result = []
+    for part in data.split():
+        largest = part.enzymes[:-1].max(axis=0, initial=0.0)
+        unit = np.where(largest > 0, largest, 1.0)
+        result.append(
+            Increments(part.rates, part.substrate[:-1], part.phospho[:-1], part.enzymes[:-1] / unit, unit)
+        )
+    return tuple(result)
+
+
+def _saturation(level: FloatArray, k: FloatArray) -> FloatArray:
+    """The fraction level / (level + k): (len(k), len(level)); 0 at level 0 even where k is 0 (its limit k -> 0+)."""
+    below = level + k[:, None]
+    return np.divide(level, below, out=np.zeros_like(below), where=level > 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Base:
+    """Column 0 at n design points, and what it leaves of Y.
+
+    Attributes
+    ----------
+    direction : (n, N) array
+        Unit vector q along column 0, or 0 where the column vanishes.
+    along : (n,) array
+        q'(Y - x_0).
+    rest : (n, N) array
+        (I - qq') Y.
+    live : (n,) bool array
+        Whether column 0 is not 0.
+    """
+
+    direction: FloatArray
+    along: FloatArray
+    rest: FloatArray
+    live: BoolArray
+
+    @classmethod
+    def at(cls, data: Increments, k: FloatArray) -> Base:
+        """Project for every K_0 in k."""
+        x = data.dephosphorylation(k)
+        length = np.sqrt(np.einsum("nt,nt->n", x, x))
+        live = length > 0
+        q = x / np.where(live, length, 1.0)[:, None]
+        along = q @ data.rates
+        rest = data.rates - along[:, None] * q
+        rest -= np.einsum("nt,nt->n", q, rest)[:, None] * q
+        return cls(q, along - length, rest, live)
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Columns of several enzymes at n design points, seen from outside column 0.
+
+    Attributes
+    ----------
+    direction : (n, N, u) array
+        Unit vectors along (I - qq') x_j, or 0 where x_j depends on column 0.
+    length : (n, u) array
+        Of (I - qq') x_j; 0 where it depends on column 0.
+    along : (n, u) array
+        q'x_j.
+    rate : (n, u) array
+        direction'Y.
+    live : (n, u) bool array
+        Whether x_j is independent of column 0.
+    """
+
+    direction: FloatArray
+    length: FloatArray
+    along: FloatArray
+    rate: FloatArray
+    live: BoolArray
+
+    @classmethod
+    def at(cls, data: Increments, base: Base, k: FloatArray, enzymes: IntArray) -> Columns:
+        """Project the columns of these enzymes for every K_j in k."""
+        x = data.phosphorylation(k, enzymes)
+        full = np.sqrt(np.einsum("ntu,ntu->nu", x, x))
+        q = base.direction[:, None, :]
+        along = (q @ x)[:, 0]
+        x -= base.direction[:, :, None] * along[:, None, :]
+        # The second projection removes what rounding left of q in a column almost parallel to it.
+        again = (q @ x)[:, 0]
+        x -= base.direction[:, :, None] * again[:, None, :]
+        length = np.sqrt(np.einsum("ntu,ntu->nu", x, x))
+        live = length > RANK_TOLERANCE * full
+        x *= np.where(live, 1.0 / np.where(live, length, 1.0), 0.0)[:, None, :]
+        unit = data.unit[enzymes]
+        rate = (base.rest[:, None, :] @ x)[:, 0]
+        return cls(x, np.where(live, length, 0.0) * unit, (along + again) * unit, rate, live)
+
+
+def projected_squares(x: FloatArray, y: FloatArray) -> tuple[FloatArray, NDArray[np.int64]]:
+    """2 (N+1) b_N and the rank, from design matrices, by Gram-Schmidt with every column orthogonalised twice.
+
+    Parameters
+    ----------
+    x : (m, N, d) array
+        Design matrices; column 0 first.
+    y : (N,) array
+        Rates.
+
+    Returns
+    -------
+    squares : (m,) array
+        (N+1) |(I-P) y|^2 + |P (y - x 1)|^2.
+    rank : (m,) int array
+        Number of independent columns.
+    """
+    m, n, d = x.shape
+    basis = np.zeros((m, n, d))
+    rest = np.broadcast_to(y, (m, n)).copy()
+    prior = y - x.sum(axis=2)
+    squares = np.zeros(m)
+    rank = np.zeros(m, dtype=np.int64)
+    for j in range(d):
+        largest = np.abs(x[:, :, j]).max(axis=1, initial=0.0)
+        v = x[:, :, j] / np.where(largest > 0, largest, 1.0)[:, None]
+        full = np.sqrt(np.einsum("mt,mt->m", v, v))
+        for _ in range(2):
+            v = v - np.einsum("mtj,mj->mt", basis[:, :, :j], np.einsum("mtj,mt->mj", basis[:, :, :j], v))
+        length = np.sqrt(np.einsum("mt,mt->m", v, v))
+        live = length > RANK_TOLERANCE * full
+        v *= np.where(live, 1.0 / np.where(live, length, 1.0), 0.0)[:, None]
+        basis[:, :, j] = v
+        rest -= np.einsum("mt,mt->m", v, rest)[:, None] * v
+        squares += np.einsum("mt,mt->m", v, prior) ** 2
+        rank += live
+    squares += (n + 1) * np.einsum("mt,mt->m", rest, rest)
+    return squares, rank

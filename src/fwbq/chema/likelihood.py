@@ -1,0 +1,340 @@
+r"""Log marginal likelihood of the kinetic models given K, for many models and design points at once."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from typing import Literal, overload
+
+import numpy as np
+from numpy.exceptions import RankWarning
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln
+
+from .. import _validate
+from . import _checks
+from .dataset import Dataset
+from .kinetics import Base, BoolArray, Columns, FloatArray, Increments, IntArray, increments, projected_squares
+from .truncated import MOST_COLUMNS, log_truncation_ratio
+
+__all__ = ["candidate_models", "design_matrix", "log_likelihood", "log_likelihood_block"]
+
+Model = tuple[str | int, ...]
+RankArray = NDArray[np.int64]
+
+# Pairs whose residual loses more than this to cancellation in the fast formula are computed again by Gram-Schmidt:
+# what remains of the fast ones is right to about 1e-12.
+_CANCELLATION = 1e-4
+# Entries of the arrays (points, times, enzymes) handled at a time: 4 MB of float64, near the size of a cache.
+_BLOCK = 500_000
+_MOST_MODELS = 5_000_000
+
+
+def candidate_models(dataset: Dataset, max_enzymes: int = 2) -> list[tuple[str, ...]]:
+    """All models with at most `max_enzymes` enzymes: the empty one, the singles, the pairs, ...
+
+    Within a model, and among models of one size, the order is that of the columns.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        With E enzymes.
+    max_enzymes : int
+        Largest size.
+
+    Returns
+    -------
+    list of tuple of str
+        1 + E + E(E-1)/2 + ... models.
+
+    Examples
+    --------
+    >>> len(candidate_models(Dataset.example()))
+    352
+    """
+    most = _validate.count(max_enzymes, "max_enzymes", minimum=0)
+    e, size, term = dataset.n_enzymes, 1, 1
+    for r in range(1, min(most, e) + 1):
+        term = term * (e - r + 1) // r
+        size += term
+    if size > _MOST_MODELS:
+        _checks.fail(
+            f"{size:,} models are too many to list; fwbq.chema.pairs.screen compares all pairs without listing them"
+        )
+    return [model for r in range(min(most, e) + 1) for model in combinations(dataset.names, r)]
+
+
+def design_matrix(dataset: Dataset, model: Iterable[str | int], K: ArrayLike) -> FloatArray:
+    """X(K): column 0 is -y_S*/(y_S* + K_0), column j is y_Ej y_S/(y_S + K_j).
+
+    Parameters
+    ----------
+    dataset : Dataset
+        With one condition (every condition has rates V of its own; see :meth:`Dataset.split`).
+    model : tuple of str or int
+        Enzymes, by name or column index.
+    K : (n, 1 + len(model)) array_like
+        Not negative.
+
+    Returns
+    -------
+    (n, N, 1 + len(model)) array
+    """
+    index = dataset.columns(model)
+    parts = increments(dataset)
+    if len(parts) != 1:
+        _checks.fail("`dataset` has several conditions, each with a design matrix of its own; take them by split()")
+    points = _constants(K, 1 + len(index))
+    return parts[0].designs(np.tile(np.array(index, dtype=np.intp), (len(points), 1)), points)
+
+
+def log_likelihood(
+    dataset: Dataset, model: Iterable[str | int], K: ArrayLike, *, truncated: bool = False
+) -> FloatArray:
+    r"""Log marginal likelihood of one model at the points K, with V and sigma integrated out.
+
+    .. math::
+        \log L(K) = -\log 2 + \log \Gamma(N/2) - \tfrac N2 \log 2\pi - \tfrac r2 \log(N+1) - \tfrac N2 \log b_N,
+
+    with b_N as in PAPER section 7 and r the rank of X(K), which is d = 1 + len(model) unless columns depend on
+    each other. The factor 1/2, absent in the paper's print, is that of the prior p(sigma) = 1/sigma; it is the same
+    for all models. Several conditions have independent V and sigma and share K: their log likelihoods add up.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The data.
+    model : tuple of str or int
+        Enzymes, by name or column index.
+    K : (n, 1 + len(model)) array_like
+        Michaelis constants, not negative: K_0 of the dephosphorylation, then one per enzyme in the order of `model`.
+    truncated : bool
+        Truncate V to V >= 0 as the paper's prior declares (its formula, the default here, does not). At most two
+        enzymes; costs about a thousand times more.
+
+    Returns
+    -------
+    (n,) array
+
+    Warns
+    -----
+    numpy.exceptions.RankWarning
+        Columns of X(K) depend on each other (a silent enzyme, enzymes in proportion, fewer increments than
+        columns). The value is the likelihood under the prior restricted to what the data can tell:
+        V ~ N(1, N sigma^2 (X'X)^+), with r in place of d. So a silent enzyme leaves the model without it, exactly.
+
+    Examples
+    --------
+    >>> data = Dataset.example()
+    >>> a, b = (log_likelihood(data, m, [[1.0, 1.0, 1.0]])[0] for m in (data.regulators, ("E1", "E2")))
+    >>> bool(a > b + 10)
+    True
+    """
+    index = dataset.columns(model)
+    return log_likelihood_block(dataset, [index], K, truncated=truncated)[:, 0]
+
+
+@overload
+def log_likelihood_block(
+    dataset: Dataset,
+    models: Sequence[Iterable[str | int]],
+    K: ArrayLike,
+    *,
+    truncated: bool = ...,
+    return_rank: Literal[False] = ...,
+) -> FloatArray: ...
+@overload
+def log_likelihood_block(
+    dataset: Dataset,
+    models: Sequence[Iterable[str | int]],
+    K: ArrayLike,
+    *,
+    truncated: bool = ...,
+    return_rank: Literal[True],
+) -> tuple[FloatArray, RankArray]: ...
+def log_likelihood_block(
+    dataset: Dataset,
+    models: Sequence[Iterable[str | int]],
+    K: ArrayLike,
+    *,
+    truncated: bool = False,
+    return_rank: bool = False,
+) -> FloatArray | tuple[FloatArray, RankArray]:
+    """:func:`log_likelihood` of many models of one size at the same points.
+
+    Every enzyme's column is projected once per point; a pair then costs one inner product and a closed form.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The data.
+    models : sequence of m models
+        Tuples of enzyme names or column indices, all of the same length d - 1.
+    K : (n, d) array_like
+        Points, not negative.
+    truncated : bool
+        See :func:`log_likelihood`.
+    return_rank : bool
+        Return the ranks too, instead of warning.
+
+    Returns
+    -------
+    values : (n, m) array
+    rank : (n, m) int array
+        Only with `return_rank`: the least rank of X(K) over the conditions.
+
+    Examples
+    --------
+    >>> data = Dataset.example()
+    >>> pairs = candidate_models(data)[27:]
+    >>> log_likelihood_block(data, pairs, np.ones((4, 3))).shape
+    (4, 325)
+    """
+    index = _model_indices(dataset, models)
+    points = _constants(K, 1 + index.shape[1])
+    if truncated and points.shape[1] > MOST_COLUMNS:
+        _checks.fail(f"`truncated=True` is available for at most {MOST_COLUMNS - 1} enzymes per model")
+    values = np.zeros((len(points), len(index)))
+    rank = np.full(values.shape, points.shape[1], dtype=np.int64)
+    for part in increments(dataset):
+        squares, part_rank = _squares(part, index, points)
+        if not np.all(squares > 0):
+            i, j = np.argwhere(~(squares > 0))[0]
+            _checks.fail(
+                f"the model {tuple(index[j])} at K = {points[i]} predicts the rates without any error, and its "
+                "likelihood is infinite; are all levels constant or zero?"
+            )
+        n = part.n
+        values += gammaln(n / 2) - np.log(2) - n / 2 * np.log(2 * np.pi)
+        values -= part_rank * (0.5 * np.log(n + 1)) + n / 2 * np.log(squares / (2 * (n + 1)))
+        if truncated:
+            values += _truncation(part, index, points)
+        np.minimum(rank, part_rank, out=rank)
+    if return_rank:
+        return values, rank
+    deficient = rank < points.shape[1]
+    if deficient.any():
+        j = int(np.flatnonzero(deficient.any(axis=0))[0])
+        names = tuple(dataset.names[e] for e in index[j])
+        warnings.warn(
+            f"{deficient.sum()} of {deficient.size} design matrices have dependent columns, e.g. model {names}: a "
+            "silent enzyme, enzymes in proportion, or fewer increments than columns; what the data cannot tell apart "
+            "is kept at the prior mean",
+            RankWarning,
+            stacklevel=2,
+        )
+    return values
+
+
+def _constants(K: ArrayLike, dim: int) -> FloatArray:
+    points = _validate.points(K, "K", dim)
+    if np.any(points < 0):
+        _checks.fail(f"`K` must not be negative; the smallest entry is {points.min():g}")
+    return points
+
+
+def _model_indices(dataset: Dataset, models: Sequence[Iterable[str | int]]) -> IntArray:
+    position = {name: j for j, name in enumerate(dataset.names)}
+    rows: list[tuple[int, ...]] = []
+    for model in models:
+        try:
+            row = () if isinstance(model, str) else tuple(position[e] for e in model)  # type: ignore[index]
+        except (KeyError, TypeError):
+            row = ()
+        # Anything but a tuple of known, different names is looked at (and refused, if need be) at leisure.
+        rows.append(row if row and len(set(row)) == len(row) else dataset.columns(model))
+    sizes = {len(row) for row in rows}
+    if len(sizes) > 1:
+        _checks.fail(f"`models` must have the same number of enzymes in one block; got {sorted(sizes)}")
+    return np.array(rows, dtype=np.intp).reshape(len(rows), max(sizes, default=0))
+
+
+def _squares(part: Increments, index: IntArray, points: FloatArray) -> tuple[FloatArray, RankArray]:
+    """2 (N+1) b_N and rank for all points and models: (n, m) each."""
+    m, size = index.shape
+    squares = np.empty((len(points), m))
+    rank = np.empty(squares.shape, dtype=np.int64)
+    enzymes, position = np.unique(index, return_inverse=True)
+    position = position.reshape(index.shape)
+    width = max(1, part.n * len(enzymes), m, part.n * m * (1 + size) if size > 2 else 1)
+    step = max(1, _BLOCK // width)
+    for start in range(0, len(points), step):
+        rows = slice(start, start + step)
+        k = points[rows]
+        if size > 2:
+            squares[rows], rank[rows] = _explicit(part, index, k)
+            continue
+        base = Base.at(part, k[:, 0])
+        outside = np.einsum("nt,nt->n", base.rest, base.rest)[:, None]
+        if size == 0:
+            squares[rows] = (part.n + 1) * outside + base.along[:, None] ** 2
+            rank[rows] = base.live[:, None]
+            continue
+        first = Columns.at(part, base, k[:, 1], enzymes)
+        residual = base.rest[:, :, None] - first.direction * first.rate[:, None, :]
+        single = np.einsum("ntu,ntu->nu", residual, residual)
+        if size == 1:
+            a = position[:, 0]
+            along = base.along[:, None] - first.along[:, a]
+            across = first.rate[:, a] - first.length[:, a]
+            squares[rows] = (part.n + 1) * single[:, a] + along**2 + across**2
+            rank[rows] = base.live[:, None] + first.live[:, a].astype(np.int64)
+            continue
+        second = Columns.at(part, base, k[:, 2], enzymes)
+        block, ranks, doubtful = _pairs(part.n, base, first, single, second, position)
+        at, model = np.nonzero(doubtful)
+        for chunk in range(0, len(at), max(1, _BLOCK // (3 * part.n))):
+            i, j = (z[chunk : chunk + max(1, _BLOCK // (3 * part.n))] for z in (at, model))
+            block[i, j], ranks[i, j] = projected_squares(part.designs(index[j], k[i]), part.rates)
+        squares[rows], rank[rows] = block, ranks
+    return squares, rank
+
+
+def _pairs(
+    n: int, base: Base, first: Columns, single: FloatArray, second: Columns, position: IntArray
+) -> tuple[FloatArray, RankArray, BoolArray]:
+    """The closed form for two enzymes, and where it should not be trusted.
+
+    With unit vectors q, p, s along the three columns made orthogonal and c = cos(p, second column),
+    s'Y = t / sqrt(1 - c^2) for t = rate_b - c rate_a.
+    """
+    a, b = position[:, 0], position[:, 1]
+    if len(a) * 4 > first.length.shape[1] ** 2:
+        cosine = (first.direction.transpose(0, 2, 1) @ second.direction)[:, a, b]
+    else:
+        cosine = np.einsum("ntm,ntm->nm", first.direction[:, :, a], second.direction[:, :, b])
+    rate_a, rate_b = first.rate[:, a], second.rate[:, b]
+    length_b = second.length[:, b]
+    sine2 = 1.0 - cosine**2
+    outside = single[:, a]
+    t = rate_b - cosine * rate_a
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gain = t**2 / sine2
+        residual = outside - gain
+        block = (t - length_b * sine2) ** 2 / sine2
+    block += (n + 1) * residual
+    block += (base.along[:, None] - first.along[:, a] - second.along[:, b]) ** 2
+    block += (rate_a - first.length[:, a] - length_b * cosine) ** 2
+    # NaN, from sine2 = 0, must count as doubtful.
+    doubtful = ~((residual * sine2 > _CANCELLATION * outside) & (sine2 > _CANCELLATION))
+    rank = base.live[:, None] + first.live[:, a].astype(np.int64) + second.live[:, b]
+    return block, rank, doubtful
+
+
+def _explicit(part: Increments, index: IntArray, points: FloatArray) -> tuple[FloatArray, RankArray]:
+    n, m = len(points), len(index)
+    x = part.designs(np.tile(index, (n, 1)), np.repeat(points, m, axis=0))
+    squares, rank = projected_squares(x, part.rates)
+    return squares.reshape(n, m), rank.reshape(n, m)
+
+
+def _truncation(part: Increments, index: IntArray, points: FloatArray) -> FloatArray:
+    n, m = len(points), len(index)
+    result = np.empty(n * m)
+    step = max(1, _BLOCK // (part.n * points.shape[1]))
+    for start in range(0, n * m, step):
+        which = np.arange(start, min(start + step, n * m))
+        x = part.designs(index[which % m], points[which // m])
+        result[which] = log_truncation_ratio(x, part.rates)
+    return result.reshape(n, m)

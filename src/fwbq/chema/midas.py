@@ -1,0 +1,85 @@
+"""MIDAS files: treatments (TR:), times (DA:) and values (DV:) in one row per experiment."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from . import _checks
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["read_midas"]
+
+
+def read_midas(path: str | PathLike[str]) -> pd.DataFrame:
+    """Read a MIDAS file (Saez-Rodriguez et al., Bioinformatics 24, 2008) as a tidy table.
+
+    The condition of a row is named by its cell line (a column ``TR:name:CellLine``) and the other treatments
+    whose cell is not 0, joined by ``+``; a row without any is called ``none``. Times come from ``DA:ALL`` or from
+    ``DA:x`` for the variable x. Rows that repeat a condition and a time are numbered replicates. Empty cells are
+    missing measurements and left out.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns time, variable, value, condition, replicate.
+    """
+    import pandas as pd
+
+    try:
+        # The default parser may be off in the last digit.
+        table = pd.read_csv(path, float_precision="round_trip")
+    except (pd.errors.EmptyDataError, pd.errors.ParserError, UnicodeDecodeError) as error:
+        _checks.fail(f"{path} cannot be read as a MIDAS table: {error}")
+    names = [str(name).strip() for name in table.columns]
+    table.columns = pd.Index(names)
+    treatments = [n for n in names if n.upper().startswith("TR:")]
+    clocks = [n for n in names if n.upper().startswith("DA:")]
+    values = [n for n in names if n.upper().startswith("DV:")]
+    for found, prefix, meaning in ((treatments, "TR:", "treatments"), (clocks, "DA:", "times"), (values, "DV:", "values")):
+        if not found:
+            _checks.fail(f"{path} is not a MIDAS file: no column begins with {prefix!r} ({meaning})")
+    _checks.distinct(names, "columns")
+    for column in (*treatments, *clocks, *values):
+        numeric = pd.to_numeric(table[column], errors="coerce")
+        bad = numeric.isna() & (table[column].notna() | (column in clocks))
+        if bad.any():
+            first = int(np.flatnonzero(bad.to_numpy())[0])
+            _checks.fail(f"{path}, line {first + 2}: {table[column].iloc[first]!r} in column {column!r} is not a number")
+        table[column] = numeric
+    label = _labels(table, treatments)
+    shared = next((c for c in clocks if c[3:].upper() == "ALL"), None)
+    parts = []
+    for column in values:
+        variable = column[3:]
+        clock = next((c for c in clocks if c[3:] == variable), shared)
+        if clock is None:
+            _checks.fail(f"{path} has values of {variable!r} but neither 'DA:ALL' nor 'DA:{variable}' gives their times")
+        part = pd.DataFrame(
+            {"time": table[clock].astype(np.float64), "variable": variable, "value": table[column], "condition": label}
+        )
+        part["replicate"] = (part.groupby(["condition", "time"]).cumcount() + 1).astype(str)
+        parts.append(part[part["value"].notna()])
+    return pd.concat(parts, ignore_index=True)
+
+
+def _labels(table: pd.DataFrame, treatments: list[str]) -> pd.Series:
+    """One readable name per row; two conditions never share one, since the names of treatments differ."""
+    import pandas as pd
+
+    labels = []
+    pieces = [(name, name.split(":")) for name in treatments]
+    for row in table[treatments].fillna(0).to_numpy():
+        lines, others = [], []
+        for level, (_, parts) in zip(row, pieces, strict=True):
+            if level == 0:
+                continue
+            is_line = len(parts) > 2 and parts[-1].lower() == "cellline"
+            word = ":".join(parts[1:-1]) if len(parts) > 2 else ":".join(parts[1:])
+            (lines if is_line else others).append(word if level == 1 else f"{word}={level:g}")
+        labels.append(" ".join([*lines, "+".join(others) or "none"]))
+    return pd.Series(labels, index=table.index, dtype=object)

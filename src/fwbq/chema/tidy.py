@@ -1,0 +1,218 @@
+"""Tidy tables: one row per measurement, with columns time, variable, value, condition, replicate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from . import _checks
+from .dataset import Dataset
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["from_tidy", "read_tidy", "to_tidy"]
+
+_NEEDED = ("time", "variable", "value")
+_OPTIONAL = ("condition", "replicate")
+
+
+def read_tidy(path: str | PathLike[str]) -> pd.DataFrame:
+    """Read a tidy CSV file and check its columns and cells.
+
+    Names are text whatever they look like (``NA``, ``1e5`` and ``=SUM(A1)`` are names); an empty cell in
+    ``value`` is a missing measurement.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns time and value (float64), variable, condition and replicate (str).
+    """
+    import pandas as pd
+
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False, na_filter=False, skipinitialspace=False)
+    except pd.errors.EmptyDataError:
+        _checks.fail(f"{path} is empty; a tidy file begins with the line time,variable,value")
+    except pd.errors.ParserError as error:
+        _checks.fail(f"{path} is not a regular table: {error}")
+    except UnicodeDecodeError:
+        _checks.fail(f"{path} is not text in UTF-8; is it a spreadsheet? Save it as CSV")
+    return check_tidy(table, str(path))
+
+
+def check_tidy(frame: pd.DataFrame, source: str = "the table") -> pd.DataFrame:
+    """The five columns in their types, or an error that names the first wrong line."""
+    import pandas as pd
+
+    table = frame.rename(columns=lambda name: str(name).strip().removeprefix("\ufeff").lower())
+    absent = [name for name in _NEEDED if name not in table.columns]
+    if absent:
+        _checks.fail(
+            f"{source} has no column {_checks.listed(absent)}; a tidy table has one row per measurement, with the "
+            f"columns time, variable, value and optionally condition, replicate. It has {_checks.listed(frame.columns)}"
+        )
+    repeated = [name for name in (*_NEEDED, *_OPTIONAL) if list(table.columns).count(name) > 1]
+    if repeated:
+        _checks.fail(f"{source} has the column {_checks.listed(repeated)} more than once")
+    result = pd.DataFrame(
+        {
+            "time": _column_of_numbers(table["time"], "time", source, empty_allowed=False),
+            "variable": table["variable"].astype(str),
+            "value": _column_of_numbers(table["value"], "value", source, empty_allowed=True),
+        }
+    )
+    for name in _OPTIONAL:
+        result[name] = table[name].fillna("").astype(str) if name in table.columns else ""
+    if not len(result):
+        _checks.fail(f"{source} has no measurements")
+    return result.reset_index(drop=True)
+
+
+def _column_of_numbers(column: pd.Series, name: str, source: str, *, empty_allowed: bool) -> pd.Series:
+    import pandas as pd
+
+    text = column.astype(str).str.strip()
+    empty = column.isna() | text.isin(["", "NA", "NaN", "nan", "<NA>", "None"])
+    parsed = pd.to_numeric(text.where(~empty), errors="coerce").astype(np.float64)
+    bad = parsed.isna() & (~empty if empty_allowed else True)
+    bad |= np.isinf(parsed)
+    if bad.any():
+        first = int(np.flatnonzero(bad.to_numpy())[0])
+        # Line 1 is the header.
+        _checks.fail(f"{source}, line {first + 2}: {str(column.iloc[first])!r} in column {name!r} is not a number")
+    # Reading through Python's float is exact to the last bit, which to_numeric's fast parser does not promise.
+    return text.where(~empty, "nan").map(float).astype(np.float64)
+
+
+def from_tidy(
+    frame: pd.DataFrame,
+    substrate: str = "S",
+    *,
+    phospho: str | None = None,
+    enzymes: Sequence[str] | None = None,
+    total: float | None = None,
+    conditions: Sequence[str] | None = None,
+    replicates: str | None = None,
+) -> Dataset:
+    """Build a :class:`Dataset` from a tidy table; see :meth:`Dataset.from_csv` for the parameters."""
+    table = check_tidy(frame)
+    if conditions is not None:
+        known = list(dict.fromkeys(table["condition"]))
+        wanted = _checks.known_names(conditions, known, "conditions")
+        table = table[table["condition"].isin(wanted)]
+    starred = f"{substrate}*" if phospho is None else phospho
+    variables = list(dict.fromkeys(table["variable"]))
+    _need(starred, variables, "phosphorylated substrate", "phospho")
+    if total is None:
+        _need(
+            substrate, variables, "unphosphorylated substrate", "substrate",
+            "; if only the phosphorylated form was measured, state the total amount with `total`",
+        )  # fmt: skip
+    chosen = (
+        [v for v in variables if v not in (substrate, starred)]
+        if enzymes is None
+        else list(_checks.known_names(enzymes, variables, "enzymes"))
+    )
+    if not chosen:
+        _checks.fail("the table has no enzymes: nothing but the substrate was measured")
+    for name in (starred, *([substrate] if total is None else [])):
+        if name in chosen:
+            _checks.fail(f"{name!r} is the substrate and cannot be one of the `enzymes` as well")
+    needed = [starred, *([substrate] if total is None else []), *chosen]
+    table = _average(table[table["variable"].isin(needed)], replicates)
+    labels = list(dict.fromkeys(table["condition"]))
+    rows, times, condition = [], [], []
+    for label in labels:
+        wide = table[table["condition"] == label].pivot(index="time", columns="variable", values="value")
+        wide = wide.reindex(columns=needed).sort_index()
+        gaps = np.argwhere(wide.isna().to_numpy())
+        if len(gaps):
+            where = f" in condition {label!r}" if label else ""
+            _checks.fail(
+                f"{needed[gaps[0][1]]!r} has no value at time {wide.index[gaps[0][0]]:g}{where} (and {len(gaps) - 1} "
+                "other gaps); every level is needed at every time: leave out the time or the enzyme, or fill the gap"
+            )
+        rows.append(wide.to_numpy())
+        times.append(wide.index.to_numpy(dtype=np.float64))
+        condition += [label] * len(wide)
+    values = np.concatenate(rows)
+    y_p = _levels_of(values[:, 0], starred)
+    y_s = _levels_of(values[:, 1], substrate) if total is None else _rest(total, y_p)
+    y_e = values[:, len(needed) - len(chosen) :]
+    for j, name in enumerate(chosen):
+        _levels_of(y_e[:, j], name)
+    return Dataset(np.concatenate(times), y_s, y_p, y_e, chosen, condition=condition)
+
+
+def _levels_of(values: np.ndarray, name: str) -> np.ndarray:
+    if np.any(values < 0):
+        _checks.fail(
+            f"{name!r} has the negative level {values[values < 0][0]:g}; levels cannot be negative (are these "
+            "logarithms, or is a background subtracted?)"
+        )
+    return values
+
+
+def _rest(total: float, y_p: np.ndarray) -> np.ndarray:
+    if not (np.isfinite(total) and total >= y_p.max()):
+        _checks.fail(
+            f"`total` substrate is {total:g}, but the phosphorylated form alone reaches {y_p.max():g}; the total "
+            "must be at least that"
+        )
+    rest: np.ndarray = total - y_p
+    return rest
+
+
+def _need(name: str, variables: list[str], what: str, parameter: str, advice: str = "") -> None:
+    if name not in variables:
+        _checks.fail(
+            f"no variable is called {name!r} (the {what}, set by `{parameter}`); the table has "
+            f"{_checks.listed(variables, 40)}{advice}"
+        )
+
+
+def _average(table: pd.DataFrame, replicates: str | None) -> pd.DataFrame:
+    if replicates not in (None, "mean"):
+        _checks.fail(f'`replicates` must be "mean" or not given; got {replicates!r}')
+    key = ["condition", "time", "variable"]
+    twice = table.duplicated([*key, "replicate"])
+    if twice.any():
+        row = table[twice].iloc[0]
+        where = f" in condition {row['condition']!r}" if row["condition"] else ""
+        _checks.fail(
+            f"{row['variable']!r} has more than one value at time {row['time']:g}{where}; if these are replicates, "
+            'number them in a column `replicate` and pass replicates="mean"'
+        )
+    if replicates is None and table.duplicated(key).any():
+        row = table[table.duplicated(key)].iloc[0]
+        _checks.fail(
+            f"the table has replicates ({row['variable']!r} at time {row['time']:g}, for one); pass "
+            'replicates="mean" to average them'
+        )
+    if replicates is None:
+        return table[[*key, "value"]]
+    return table.groupby(key, sort=False, as_index=False)["value"].mean()
+
+
+def to_tidy(data: Dataset, substrate: str = "S", phospho: str | None = None) -> pd.DataFrame:
+    """The tidy table of a data set; see :meth:`Dataset.to_frame`."""
+    import pandas as pd
+
+    starred = f"{substrate}*" if phospho is None else phospho
+    _checks.distinct([substrate, starred, *data.names], "names with those of the substrate")
+    variables = np.array([substrate, starred, *data.names], dtype=object)
+    levels = np.column_stack([data.substrate, data.phospho, data.enzymes])
+    table = pd.DataFrame(
+        {
+            "time": np.repeat(data.times, len(variables)),
+            "variable": np.tile(variables, len(data.times)),
+            "value": levels.ravel(),
+        }
+    )
+    if data.conditions != ("",):
+        table["condition"] = np.repeat(np.array(data.condition, dtype=object), len(variables))
+    return table
