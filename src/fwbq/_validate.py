@@ -528,3 +528,54 @@ def limited(number: int, maximum: int, name: str, what: str, remedy: str) -> int
     if number > maximum:
         raise ValueError(f"`{name}` allows at most {maximum} {what}, got {number}: {remedy}")
     return number
+
+
+def not_positive_semidefinite(jitter: float) -> ValueError:
+    """Return the error for a Gram matrix that no small jitter makes positive definite."""
+    return ValueError(
+        f"`kernel` must be positive semidefinite, but its Gram matrix is not, even with {jitter:g} of its diagonal added: "
+        "check that k(x, y) is a valid covariance"
+    )
+
+
+def same_width(width: int, known: int, name: str) -> int:
+    """Return the number of columns of further values, 0 for a vector, which must be that of the values before."""
+    if width != known:
+        shapes = ["(n,)" if w == 0 else f"(n, {w})" for w in (known, width)]
+        raise ValueError(f"`{name}` must have shape {shapes[0]} like the values told before, got {shapes[1]}")
+    return width
+
+
+def contradiction(point: Array, known: Array, value: Array) -> ValueError:
+    """Return the error for two different values at one point."""
+    return ValueError(
+        f"`values` at the point {point.tolist()} is {value.tolist()}, but {known.tolist()} was told before: an integrand "
+        "has one value at a point (if it is noisy, average, or move the point)"
+    )
+
+
+def some_values(n: int) -> int:
+    """Return the number of values, of which there must be one."""
+    if n == 0:
+        raise ValueError("no value of the integrand is known: tell some, or see why every point failed")
+    return n
+
+
+def not_a_kernel(x: Any) -> TypeError:
+    """Return the error for something that is neither a kernel nor a class of kernels with length-scales."""
+    return TypeError(
+        f"`kernel` must be a kernel, a class such as fwbq.Matern32 whose length-scales are then found, or None, got "
+        f"{_shown(x)}"
+    )
+
+
+def not_a_run_file(path: Any, problem: str) -> ValueError:
+    """Return the error for a file that does not hold a run."""
+    return ValueError(f"`path` {str(path)!r} {problem}; pass a file written by Integration.save(path)")
+
+
+def cannot_be_saved(design: Any) -> ValueError:
+    """Return the error for a run whose design is a function of the user's."""
+    return ValueError(
+        f"`design` {_shown(design)} cannot be saved: only None or a design class of fwbq can be written to a file"
+    )
