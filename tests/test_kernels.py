@@ -234,6 +234,14 @@ def test_exponential_columns_are_accurate_wherever_the_points_lie(offset, spread
     assert np.allclose(kernel.columns(x)(y), kernel(x, y[None])[:, 0], rtol=2e-12, atol=1e-300)
 
 
+def test_large_gram_blocks_equal_their_rows():
+    x, y = np.random.default_rng(4).normal(size=(700, 2)), np.random.default_rng(5).normal(size=(300, 2))
+    for kernel in STATIONARY.values():
+        K = kernel(x, y)
+        assert np.allclose(K, np.vstack([kernel(row[None], y) for row in x]), rtol=1e-15, atol=0)
+        assert np.array_equal(kernel(x), kernel(x).T)
+
+
 def test_columns_of_no_points_are_empty():
     assert ExpQuad(1.0).columns(np.zeros((0, 2)))(np.zeros(2)).shape == (0,)
 

@@ -437,8 +437,8 @@ def at_least_one_point(x: Array, name: str) -> Array:
 def no_embedding(name: str) -> ValueError:
     """Return the error for a rule without kernel and measure where they are needed."""
     return ValueError(
-        f"`{name}` was loaded from a file without its kernel and measure, so only a fixed amplitude can be used: pass a "
-        "number as `amplitude`, or make the rule again from an embedding"
+        f"`{name}` was loaded from a file without its kernel and measure, so only a fixed amplitude can be used: pass "
+        "a number as `amplitude`, or make the rule again from an embedding"
     )
 
 
@@ -483,7 +483,7 @@ def values_or_minus_infinity(f: ArrayLike, name: str, n: int) -> Array:
 
 
 def needs_constant_mean(name: str) -> ValueError:
-    """The error of a zero prior mean under a mean element of zero."""
+    """Return the error of a zero prior mean under a mean element of zero."""
     return ValueError(
         f"`{name}` must be 'constant' for an embedding whose mean element is zero (a Stein kernel): with a zero prior "
         "mean the integral is known to be 0 and every weight is 0"
@@ -491,7 +491,7 @@ def needs_constant_mean(name: str) -> ValueError:
 
 
 def fixed_support() -> ValueError:
-    """The error of moving points whose measure is a sample."""
+    """Return the error of moving points whose measure is a sample."""
     return ValueError(
         "points under an `Empirical` measure cannot be moved, because its support is the sample: choose among the "
         "sample points with SBQ, RandomPivot or BlendedPairwise"
@@ -503,8 +503,8 @@ def sums_to_one(w: Array, name: str) -> Array:
     total = math.fsum(w)
     if abs(total - 1.0) > _SUM_TOLERANCE * max(1.0, float(np.abs(w).sum())):
         raise ValueError(
-            f"`{name}` must sum to 1 for an unknown constant mean, got a sum of {total}: pass prior_mean='zero', or make "
-            "the rule with weights that sum to one"
+            f"`{name}` must sum to 1 for an unknown constant mean, got a sum of {total}: pass prior_mean='zero', or "
+            "make the rule with weights that sum to one"
         )
     return w
 

@@ -63,3 +63,5 @@ def from_spec(spec: dict[str, Any]) -> Kernel:
         return RandomFourier.from_frequencies(kernel, spec["frequencies"], spec["phases"])  # type: ignore[arg-type]
     except KeyError as missing:
         raise ValueError(f"`spec` of the kernel {name} lacks the entry {missing}") from None
+    except (TypeError, AttributeError) as error:
+        raise ValueError(f"`spec` of the kernel {name} is damaged: {error}") from error

@@ -45,6 +45,18 @@ class _Composite(Kernel):
         """The dimension of the parts; None when all take every dimension."""
         return next((kernel.dim for kernel in self.kernels if kernel.dim is not None), None)
 
+    def _columns(self, x: ArrayLike, combine: np.ufunc) -> Column:
+        fixed = _validate.points(x, "x", self.dim)
+        first, *others = [kernel.columns(fixed) for kernel in self.kernels]
+
+        def column(y: Array, out: Array | None = None) -> Array:
+            k = first(y, out)
+            for other in others:
+                combine(k, other(y), out=k)
+            return k
+
+        return column
+
     def spec(self) -> dict[str, Any]:
         """Return a JSON-able description from which `from_spec` rebuilds the kernel, exact to the bit."""
         return {"type": type(self).__name__, "kernels": [kernel.spec() for kernel in self.kernels]}
@@ -68,15 +80,7 @@ class Sum(_Composite):
 
     def columns(self, x: ArrayLike) -> Column:
         """Prepare the columns k(x, y) over fixed points x, part by part; see `Kernel.columns`."""
-        first, *others = [kernel.columns(x) for kernel in self.kernels]
-
-        def column(y: Array, out: Array | None = None) -> Array:
-            k = first(y, out)
-            for other in others:
-                k += other(y)
-            return k
-
-        return column
+        return self._columns(x, np.add)
 
     def _diagonal(self, x: Array) -> Array:
         k = self.kernels[0]._diagonal(x)
@@ -136,6 +140,10 @@ class ProductKernel(_Composite):
         others = _products_of_others([kernel._diagonal(x) for kernel in self.kernels])
         parts = [kernel.diag_gradient(x) * other[:, None] for kernel, other in zip(self.kernels, others, strict=True)]
         return np.asarray(np.sum(parts, axis=0))
+
+    def columns(self, x: ArrayLike) -> Column:
+        """Prepare the columns k(x, y) over fixed points x, part by part; see `Kernel.columns`."""
+        return self._columns(x, np.multiply)
 
     def _lengthscale_gradient(self, x: Array, y: Array, i: int) -> Array:
         others = _products_of_others([kernel._gram(x, y) for kernel in self.kernels])

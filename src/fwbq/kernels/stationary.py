@@ -18,14 +18,16 @@ from .base import Column, Kernel
 _FAR = 800.0
 # The product of this many polynomial factors of distances up to _FAR stays far below the largest float64.
 _BLOCK = 32
+# Gram matrices are filled by groups of rows of about this many entries, which stay in the cache from pass to pass.
+_CHUNK = 65_536
 
 
 @dataclass(frozen=True, eq=False, init=False)
 class Stationary(Kernel):
     """Product over coordinates of g((x_i - y_i) / lengthscale_i), times a variance, with g(0) = 1.
 
-    Subclasses give g through the Gram block and through the ratios g'/g, g''/g and g'''/g, which stay finite where g
-    itself underflows.
+    Subclasses give g through blocks of the Gram matrix and through the ratios g'/g, g''/g and g'''/g, which stay
+    finite where g itself underflows.
     """
 
     lengthscale: float | Array
@@ -48,6 +50,10 @@ class Stationary(Kernel):
         return np.full(self._check_dim(dim), self.lengthscale)
 
     @abstractmethod
+    def _block(self, x: Array, y: Array) -> Array:
+        """Return k(x_i, y_j), shape (n, m), for so few points that all fits the cache."""
+
+    @abstractmethod
     def _ratio1(self, t: Array) -> Array:
         """g'(t) / g(t)."""
 
@@ -66,6 +72,15 @@ class Stationary(Kernel):
             t = np.subtract.outer(x[:, i], y[:, i])
             t /= length
         return np.clip(t, -_FAR, _FAR, out=t)
+
+    def _gram(self, x: Array, y: Array) -> Array:
+        rows = max(1, _CHUNK // max(1, y.shape[0]))
+        if x.shape[0] <= rows:
+            return self._block(x, y)
+        k = np.empty((x.shape[0], y.shape[0]))
+        for start in range(0, x.shape[0], rows):
+            k[start : start + rows] = self._block(x[start : start + rows], y)
+        return k
 
     def _diagonal(self, x: Array) -> Array:
         return np.full(x.shape[0], self.variance)
@@ -124,7 +139,7 @@ class ExpQuad(Stationary):
     True
     """
 
-    def _gram(self, x: Array, y: Array) -> Array:
+    def _block(self, x: Array, y: Array) -> Array:
         # Differences of coordinates, not |x|^2 + |y|^2 - 2 x.y: the latter loses the exponent far from the origin.
         k = np.zeros((x.shape[0], y.shape[0]))
         with np.errstate(over="ignore"):
@@ -200,7 +215,7 @@ class Matern(Stationary):
     def _polynomial(self, r: Array) -> Array:
         """Return the polynomial factor of g, in r >= 0; a new array."""
 
-    def _gram(self, x: Array, y: Array) -> Array:
+    def _block(self, x: Array, y: Array) -> Array:
         d = x.shape[1]
         k = np.full((x.shape[0], y.shape[0]), self.variance)
         for start in range(0, d, _BLOCK):

@@ -55,10 +55,12 @@ def from_spec(spec: dict[str, Any]) -> Measure:
         if cls is Product:
             return Product._from_spec(spec)
         fields = {name: spec[name] for name in _FIELDS[cls]}
+        if cls is TruncatedGaussian:
+            # Strict JSON has no infinity: open bounds are saved as strings.
+            fields |= {name: [float(x) for x in fields[name]] for name in ("lower", "upper")}
+        measure: Measure = cls(**fields)
+        return measure
     except KeyError as missing:
         raise ValueError(f"`spec` of the measure {cls.__name__} lacks the entry {missing}") from None
-    if cls is TruncatedGaussian:
-        # Strict JSON has no infinity: open bounds are saved as strings.
-        fields |= {name: [float(x) for x in fields[name]] for name in ("lower", "upper")}
-    measure: Measure = cls(**fields)
-    return measure
+    except (TypeError, AttributeError) as error:
+        raise ValueError(f"`spec` of the measure {cls.__name__} is damaged: {error}") from error
