@@ -10,7 +10,7 @@ import fwbq
 SOURCE = Path(fwbq.__file__).parent
 LAYERS = [
     "_validate", "_linalg", "_simplex", "_worst_case", "_rule_files", "kernels", "measures", "embeddings", "rules",
-    "designs", "amplitude", "posterior", "hyperparameters", "theory", "_progress", "journal", "evaluate", "integrate",
+    "designs", "amplitude", "posterior", "hyperparameters", "theory", "_progress", "journal", "evaluate", "integration",
     "selection", "chema", "problems", "plots", "report", "studies", "cli",
 ]  # fmt: skip
 # Conveniences on a result object that load a lower layer only when called.

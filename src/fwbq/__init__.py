@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from . import chema, embeddings, plots, problems, theory
     from .designs import MonteCarlo, QMC, BlendedPairwise, FrankWolfe, OBQ, RandomPivot, SBQ, refine
     from .embeddings import Embedding, embed
-    from .integrate import Integration, IntegrationResult, integrate
+    from .integration import Integration, IntegrationResult, integrate
     from .kernels import ExpQuad, Kernel, Matern12, Matern32, Matern52, PeriodicSobolev, RandomFourier, Stein
     from .measures import Empirical, Gaussian, GaussianMixture, Measure, Product, TruncatedGaussian, Uniform
     from .posterior import IntegralPosterior, condition
@@ -36,7 +36,7 @@ _HOME = {
         "rules": "Rule bayes_rule load_rule mmd2 simplex_rule uniform_rule weighted_rule",
         "designs": "BlendedPairwise FrankWolfe MonteCarlo OBQ QMC RandomPivot SBQ refine",
         "posterior": "IntegralPosterior condition",
-        "integrate": "Integration IntegrationResult integrate",
+        "integration": "Integration IntegrationResult integrate",
         "selection": "Comparison Model compare_models",
     }.items()
     for name in names.split()

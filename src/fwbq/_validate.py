@@ -579,3 +579,11 @@ def cannot_be_saved(design: Any) -> ValueError:
     return ValueError(
         f"`design` {_shown(design)} cannot be saved: only None or a design class of fwbq can be written to a file"
     )
+
+
+def not_a_density(name: str, mass: float) -> ValueError:
+    """Return the error for a distribution whose density does not integrate to one."""
+    return ValueError(
+        f"`distributions` holds {name}, whose density integrates to {mass:.10g} instead of 1 by quadrature: it has a "
+        "spike or an atom that its quartiles do not show, or its pdf is inaccurate; use Empirical with a sample of it"
+    )

@@ -20,6 +20,7 @@ class NormalLikelihood:
     scale: float = 1.0
 
     def __call__(self, x: Array) -> Array:
+        """Return f at x (n, d), shape (n,)."""
         return np.asarray(self.scale * np.exp(-((x - self.y) ** 2).sum(axis=1) / (2.0 * self.s**2)))
 
     def evidence(self) -> float:
@@ -37,9 +38,10 @@ class BinomialLikelihood:
     n: int
 
     def _log(self, x: Array) -> Array:
-        return self.k * np.log(x) + (self.n - self.k) * np.log1p(-x)
+        return np.asarray(self.k * np.log(x) + (self.n - self.k) * np.log1p(-x))
 
     def __call__(self, x: Array) -> Array:
+        """Return f at x (n, d), shape (n,)."""
         with np.errstate(divide="ignore"):  # log 0 = -inf is the right limit: the likelihood vanishes there
             return np.exp(self._log(x[:, 0]) - self._log(np.array(self.k / self.n)))
 
@@ -55,7 +57,8 @@ class PoissonLikelihood:
     k: Array
 
     def __call__(self, x: Array) -> Array:
-        return np.exp((self.k * np.log(x) - x - gammaln(self.k + 1.0)).sum(axis=1))
+        """Return f at x (n, d), shape (n,)."""
+        return np.asarray(np.exp((self.k * np.log(x) - x - gammaln(self.k + 1.0)).sum(axis=1)))
 
     def evidence(self, shape: float, scale: float) -> float:
         """Return the integral under independent Gamma(shape, scale) priors."""

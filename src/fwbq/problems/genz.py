@@ -28,7 +28,8 @@ class Oscillatory:
     u: Array
 
     def __call__(self, x: Array) -> Array:
-        return np.cos(2.0 * pi * self.u[0] + x @ self.a)
+        """Return f at x (n, d), shape (n,)."""
+        return np.asarray(np.cos(2.0 * pi * self.u[0] + x @ self.a))
 
     def integral(self) -> float:
         """Return the exact integral over the unit cube."""
@@ -44,6 +45,7 @@ class ProductPeak:
     u: Array
 
     def __call__(self, x: Array) -> Array:
+        """Return f at x (n, d), shape (n,)."""
         return np.asarray(1.0 / np.prod(self.a**-2.0 + (x - self.u) ** 2, axis=1))
 
     def integral(self) -> float:
@@ -62,6 +64,7 @@ class CornerPeak:
     u: Array
 
     def __call__(self, x: Array) -> Array:
+        """Return f at x (n, d), shape (n,)."""
         return np.asarray((1.0 + x @ self.a) ** -(len(self.a) + 1.0))
 
     def integral(self) -> float:
@@ -82,7 +85,8 @@ class GaussianPeak:
     u: Array
 
     def __call__(self, x: Array) -> Array:
-        return np.exp(-(((x - self.u) * self.a) ** 2).sum(axis=1))
+        """Return f at x (n, d), shape (n,)."""
+        return np.asarray(np.exp(-(((x - self.u) * self.a) ** 2).sum(axis=1)))
 
     def integral(self) -> float:
         """Return the exact integral over the unit cube."""
@@ -98,6 +102,7 @@ class Continuous:
     u: Array
 
     def __call__(self, x: Array) -> Array:
+        """Return f at x (n, d), shape (n,)."""
         return np.exp(-np.abs(x - self.u) @ self.a)
 
     def integral(self) -> float:
@@ -117,6 +122,7 @@ class Discontinuous:
     u: Array
 
     def __call__(self, x: Array) -> Array:
+        """Return f at x (n, d), shape (n,)."""
         inside = np.all(x[:, :2] <= self.u[:2], axis=1)
         return np.where(inside, np.exp(x @ self.a), 0.0)
 

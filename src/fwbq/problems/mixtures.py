@@ -26,8 +26,10 @@ class Bumps:
     s: Array
 
     def __call__(self, x: Array) -> Array:
+        """Return f at x (n, d), shape (n,)."""
         eye = np.eye(x.shape[1])
-        return np.sum([c * normal_density(x, m, s * s * eye) for c, m, s in zip(self.c, self.m, self.s, strict=True)], 0)
+        terms = zip(self.c, self.m, self.s, strict=True)
+        return np.asarray(np.sum([c * normal_density(x, m, s * s * eye) for c, m, s in terms], axis=0))
 
     def integral(self, mean: Array, cov: Array) -> float:
         """Return the exact integral under N(mean, cov)."""
@@ -44,6 +46,7 @@ class Cosine:
     b: float
 
     def __call__(self, x: Array) -> Array:
+        """Return f at x (n, d), shape (n,)."""
         return np.cos(x @ self.w + self.b)
 
     def integral(self, mean: Array, cov: Array) -> float:

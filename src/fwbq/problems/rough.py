@@ -3,10 +3,10 @@
 A sample is a sum of many cosines: f(x) = sqrt(1 / D) sum_j (alpha_j cos(w_j.x) + beta_j sin(w_j.x)), with alpha, beta
 standard normal and the coordinates of w_j independent draws from the spectral density of the one-dimensional Matern
 kernel of order nu and length-scale l, which is Student's t with 2 nu degrees of freedom over l. Half of the frequencies
-are drawn from a Cauchy law instead and reweighted: the high frequencies carry little variance but are what makes f rough,
-and plain draws for nu = 5/2 would have none above about 10 / l, an analytic function to any quadrature rule. The
-covariance, averaged over the frequencies, is the product kernel `fwbq.Matern12`, `Matern32` or `Matern52`. The integral of
-every wave is in closed form, so that of f is exact, and f is a function like any other (no grid, no state).
+are drawn from a Cauchy law instead and reweighted: the high frequencies carry little variance but are what makes f
+rough, and plain draws for nu = 5/2 would have none above about 10 / l, an analytic function to any quadrature rule. The
+covariance, averaged over the frequencies, is the product kernel `fwbq.Matern12`, `Matern32` or `Matern52`. The integral
+of every wave is in closed form, so that of f is exact, and f is a function like any other (no grid, no state).
 
 Source: A. Rahimi and B. Recht, Random features for large-scale kernel machines, NIPS 2007.
 """
@@ -32,6 +32,7 @@ class Waves:
     beta: Array
 
     def __call__(self, x: Array) -> Array:
+        """Return f at x (n, d), shape (n,)."""
         phase = x @ self.w.T
         return np.cos(phase) @ self.alpha + np.sin(phase) @ self.beta
 
@@ -48,7 +49,7 @@ def characteristic_uniform(w: Array) -> np.ndarray:
 
 def characteristic_normal(w: Array) -> np.ndarray:
     """E exp(i w.X) for X standard normal: exp(-|w|^2 / 2)."""
-    return np.exp(-0.5 * (w**2).sum(axis=1)).astype(complex)
+    return np.asarray(np.exp(-0.5 * (w**2).sum(axis=1)).astype(complex))
 
 
 def frequencies(nu: float, size: int, dim: int, rng: np.random.Generator) -> tuple[Array, Array]:

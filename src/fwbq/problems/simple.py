@@ -17,6 +17,7 @@ class Constant:
     value: float
 
     def __call__(self, x: Array) -> Array:
+        """Return f at x (n, d), shape (n,)."""
         return np.full(len(x), self.value)
 
 
@@ -29,6 +30,7 @@ class Quadratic:
     A: Array
 
     def __call__(self, x: Array) -> Array:
+        """Return f at x (n, d), shape (n,)."""
         return np.asarray(self.c + x @ self.b + np.einsum("ni,ij,nj->n", x, self.A, x))
 
     def integral(self, mean: Array, cov: Array) -> float:
@@ -44,6 +46,7 @@ class Hinge:
     c: float
 
     def __call__(self, x: Array) -> Array:
+        """Return f at x (n, d), shape (n,)."""
         return np.abs(x @ self.a - self.c)
 
     def integral(self) -> float:
@@ -60,16 +63,21 @@ class Halfspace:
     c: float
 
     def __call__(self, x: Array) -> Array:
+        """Return f at x (n, d), shape (n,)."""
         return (x @ self.a <= self.c).astype(float)
 
 
 @dataclass(frozen=True, eq=False)
 class Decay:
-    """exp(-b.x); under N(m, s^2) truncated to [0, inf) each factor is e^(-b m + b^2 s^2 / 2) Phi(m/s - b s) / Phi(m/s)."""
+    """exp(-b.x) under N(m, s^2) truncated to [0, inf).
+
+    The integral is prod e^(-b_i m_i + b_i^2 s_i^2 / 2) Phi(m_i/s_i - b_i s_i) / Phi(m_i/s_i).
+    """
 
     b: Array
 
     def __call__(self, x: Array) -> Array:
+        """Return f at x (n, d), shape (n,)."""
         return np.exp(-x @ self.b)
 
     def integral(self, mean: Array, variance: Array) -> float:

@@ -1,0 +1,75 @@
+"""The prior on length-scales and on the share of the remainder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _validate
+from .families import KernelFamily
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class LengthscalePrior:
+    """A weak log-normal prior relative to the measure's standard deviations s_i.
+
+    log l_i = log(2 sqrt(d) s_i) + u + v_i with u ~ N(0, 1) common to the coordinates and v_i ~ N(0, 0.7^2). The common
+    part is wide, the differences between coordinates are less so: they are only followed when the data insist, which is
+    what "per coordinate when n allows" means. The factor sqrt(d) keeps the correlation between typical points, whose
+    distance grows with sqrt(d), the same in every dimension. The log of the remainder's share is
+    N(log 1e-4, (3 log 10)^2).
+
+    Attributes
+    ----------
+    scale : (d,) array
+        Standard deviation of the measure in each coordinate.
+    centre, common, apart : float
+        2, 1 and 0.7 above.
+    """
+
+    scale: FloatArray
+    centre: float = 2.0
+    common: float = 1.0
+    apart: float = 0.7
+
+    def __post_init__(self) -> None:
+        _validate.freeze(self, scale=_validate.readonly(self.scale))
+
+    @property
+    def dim(self) -> int:
+        """Number of length-scales."""
+        return len(self.scale)
+
+    def location(self, family: KernelFamily) -> FloatArray:
+        """Return the prior mean of the parameters."""
+        lengths = np.log(self.scale) + log(self.centre * sqrt(self.dim))
+        return np.asarray(lengths if family.remainder is None else np.append(lengths, _SHARE_LOCATION))
+
+    def precision(self, family: KernelFamily) -> FloatArray:
+        """Return the inverse of the prior covariance of the parameters."""
+        d = self.dim
+        lengths = np.asarray(np.linalg.inv(self.common**2 * np.ones((d, d)) + self.apart**2 * np.eye(d)), dtype=float)
+        if family.remainder is None:
+            return lengths
+        full = np.zeros((d + 1, d + 1))
+        full[:d, :d] = lengths
+        full[d, d] = _SHARE_SCALE**-2
+        return full
+
+    def bounds(self, family: KernelFamily) -> list[tuple[float, float]]:
+        """Return the search interval of each parameter: five and four prior standard deviations for length-scales.
+
+        The share of the remainder lies between 1e-11, below which its Gram matrix drowns in rounding, and 1.
+        """
+        lengths = self.location(family)[: self.dim]
+        limits = [(float(m) - 5.0 * self.common, float(m) + 4.0 * self.common) for m in lengths]
+        return limits if family.remainder is None else [*limits, (log(1e-11), 0.0)]
+
+
+_SHARE_LOCATION = log(1e-4)
+_SHARE_SCALE = 3.0 * log(10.0)

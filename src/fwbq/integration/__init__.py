@@ -1,0 +1,7 @@
+"""One call from a function and a measure to a posterior of the integral."""
+
+from .facade import integrate
+from .result import IntegrationResult
+from .run import Integration
+
+__all__ = ["Integration", "IntegrationResult", "integrate"]

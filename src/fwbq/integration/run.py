@@ -1,0 +1,328 @@
+"""The integration as a dialogue: ask for points, tell the values, have the posterior at any time."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _validate
+from ..designs import Design
+from ..embeddings import Embedding
+from ..kernels import Kernel, Stationary
+from ..measures import Measure
+from ..rules import PriorMean
+from . import state
+from .model import AnyAmplitude, KernelModel
+from .result import IntegrationResult
+from .sequence import first_points, next_points, spread
+
+FloatArray = NDArray[np.float64]
+
+#: The kernel is fitted anew when the number of values has grown by this factor since the last fit.
+REFIT_GROWTH = 1.5
+
+
+class Integration:
+    """An integral in progress: `ask` for points, `tell` values, take the `result` at any time.
+
+    Parameters
+    ----------
+    measure : Measure
+        What the integral is taken under.
+    kernel : Kernel or class of kernel, optional
+        A kernel is used as it is. A class (``fwbq.Matern32``) has its length-scales found from the values. By default
+        length-scales and smoothness are found from the values and averaged over.
+    design : callable, optional
+        A design class, or a function ``(embedding, rng=...)`` that returns a design. By default evenly spread points
+        first, then sequential Bayesian quadrature under the fitted kernel, continued from all points there are. With a
+        kernel *and* a design given, the points are exactly ``design.take(n)``, repeats included.
+    amplitude : "calibrated", "marginal", "ml", "loo" or float
+        How the factor on the kernel's variance is found: see `fwbq.condition`, and `fwbq.hyperparameters.calibrated`
+        for the default, which is the marginal one, widened where leave-one-out errors are larger than the kernel
+        expects.
+    prior_mean : {"zero", "constant"}, optional
+        Mean of the process. By default an unknown constant; zero when `amplitude` is a number, as in the paper.
+    rng : None, int or numpy.random.Generator
+        Seed of all points.
+
+    Notes
+    -----
+    Values may come in any order and any portions, together with points of one's own choosing; the result depends on
+    what is known, not on the order. The points that `ask` returns depend on what was known when it was called.
+
+    Values of shape (n, m) are m integrals on the same points. They share the kernel, which is found from their joint
+    likelihood, and have an amplitude each. A constant column says nothing about the kernel.
+
+    Examples
+    --------
+    >>> import numpy as np, fwbq
+    >>> run = fwbq.Integration(fwbq.Gaussian([0.0], [[1.0]]), rng=0)
+    >>> for _ in range(4):
+    ...     x = run.ask(5)
+    ...     run.tell(x, np.cos(x[:, 0]))
+    >>> result = run.result()
+    >>> bool(abs(result.mean - np.exp(-0.5)) < 1e-4), result.n_evaluations
+    (True, 20)
+    """
+
+    def __init__(
+        self,
+        measure: Measure,
+        *,
+        kernel: Kernel | type[Stationary] | None = None,
+        design: Callable[..., Design] | None = None,
+        amplitude: AnyAmplitude = "calibrated",
+        prior_mean: PriorMean | None = None,
+        rng: Any = None,
+    ) -> None:
+        _validate.instance(measure, "measure", Measure, "pass a measure such as fwbq.Gaussian(0.0, 1.0)")
+        self._measure = measure
+        self._model = KernelModel(measure, kernel, amplitude, prior_mean)
+        self._design = None if design is None else _validate.function(design, "design")
+        self._entropy = [int(word) for word in _validate.generator(rng).integers(2**63, size=2)]
+        self._sequence: Design | None = None
+        self._asked: list[FloatArray] = []
+        self._waiting: dict[bytes, int] = {}
+        self._known: dict[bytes, tuple[FloatArray, FloatArray]] = {}
+        self._width: int | None = None
+        self._skipped = 0
+        self._asks = 0
+        self._spread = 0
+        self._search: tuple[int, Kernel] | None = None
+        self._ended: str | None = None
+        self._answer: IntegrationResult | None = None
+
+    @property
+    def measure(self) -> Measure:
+        """The measure."""
+        return self._measure
+
+    @property
+    def n_evaluations(self) -> int:
+        """Number of points at which values are known."""
+        return len(self._known)
+
+    @property
+    def n_first(self) -> int:
+        """Number of evenly spread points before the first fit; 0 when nothing is fitted."""
+        return 0 if self._model.fixed is not None else first_points(self._measure.dim)
+
+    @property
+    def ended(self) -> str | None:
+        """Why there were fewer points than asked for, or None."""
+        return self._ended
+
+    def ask(self, batch: int = 1) -> FloatArray:
+        """Return the next points to evaluate.
+
+        Parameters
+        ----------
+        batch : int
+            How many.
+
+        Returns
+        -------
+        (batch, d) array
+            Fewer, or none, when the kernel tells no more points apart to working precision; `ended` then says so.
+        """
+        batch = _validate.count(batch, "batch")
+        chosen = self._from_design(batch) if self._model.fixed and self._design else self._from_model(batch)
+        for point in chosen:
+            if point.tobytes() not in self._known:
+                self._waiting.setdefault(point.tobytes(), len(self._asked))
+            self._asked.append(point)
+        return chosen
+
+    def tell(self, points: ArrayLike, values: ArrayLike) -> None:
+        """Add values of the integrand.
+
+        Parameters
+        ----------
+        points : array_like, shape (n, d)
+            Points that `ask` returned, or any others; a point already known must come with the value it has.
+        values : array_like, shape (n,) or (n, m)
+            Finite values; always of the same m.
+
+        Raises
+        ------
+        ValueError
+            When a value is not finite, of another width, or contradicts what is known. Nothing is then added.
+        """
+        x = _validate.points(points, "points", self._measure.dim) + 0.0
+        f = _validate.values(values, "values", len(x))
+        width = 0 if f.ndim == 1 else f.shape[1]
+        if len(x) and self._width is not None:
+            _validate.same_width(width, self._width, "values")
+        told = dict(self._known)
+        for point, value in zip(x, f, strict=True):
+            known = told.setdefault(point.tobytes(), (point.copy(), np.array(value)))[1]
+            if not np.array_equal(known, value):
+                raise _validate.contradiction(point, known, value)
+        for point in x:
+            self._waiting.pop(point.tobytes(), None)
+        self._known = told
+        self._width = width if len(x) else self._width
+        self._answer = None
+
+    def skip(self, points: ArrayLike) -> None:
+        """Give up points that `ask` returned and that have no value; they are not waited for any longer."""
+        for point in _validate.points(points, "points", self._measure.dim) + 0.0:
+            if self._waiting.pop(point.tobytes(), None) is not None:
+                self._skipped += 1
+
+    def result(self, status: str | None = None) -> IntegrationResult:
+        """Return the posterior given all values told so far.
+
+        Parameters
+        ----------
+        status : str, optional
+            What the result says of why it ended; by default what the run knows itself.
+
+        Raises
+        ------
+        ValueError
+            When no value is known.
+
+        Warns
+        -----
+        RuntimeWarning
+            When the amplitudes by leave-one-out and by maximum likelihood differ by more than a factor ten: no kernel
+            that was tried fits the values.
+        """
+        if self._answer is None:
+            self._answer = self._model.conclude(*self._data())
+        skipped = f"{self._skipped} points skipped because f failed there" if self._skipped else ""
+        notes = [status or self._ended or "can be continued", skipped, self._answer.status]
+        return replace(self._answer, status="; ".join(filter(None, notes)), n_skipped=self._skipped)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the state to a JSON file, exact to the bit; a run loaded from it continues as this one would.
+
+        Raises
+        ------
+        ValueError
+            When kernel, measure or design cannot be written down (a design must be a class of fwbq).
+        """
+        record = {
+            "measure": self._measure.spec(),
+            "kernel": state.kernel_record(self._model.kernel),
+            "design": state.design_record(self._design),
+            "amplitude": self._model.amplitude,
+            "prior_mean": self._model.prior_mean,
+            "entropy": self._entropy,
+            "asked": [point.tolist() for point in self._asked],
+            "waiting": sorted(self._waiting.values()),
+            "known": [[point.tolist(), value.tolist()] for point, value in self._known.values()],
+            "width": self._width,
+            "counts": [self._skipped, self._asks, self._spread],
+            "search": None if self._search is None else [self._search[0], self._search[1].spec()],
+            "ended": self._ended,
+        }
+        state.write(path, record)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a run written by `save`.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib, numpy as np, fwbq
+        >>> run = fwbq.Integration(fwbq.Uniform([0.0], [1.0]), rng=0)
+        >>> x = run.ask(6)
+        >>> run.tell(x[3:], x[3:, 0] ** 2)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     run.save(pathlib.Path(folder) / "run.json")
+        ...     again = fwbq.Integration.load(pathlib.Path(folder) / "run.json")
+        >>> again.tell(x[:3], x[:3, 0] ** 2); run.tell(x[:3], x[:3, 0] ** 2)
+        >>> again.result().mean == run.result().mean
+        True
+        """
+        record = state.read(path)
+        run = cls(
+            state.measure_from(record["measure"]),
+            kernel=state.kernel_from(record["kernel"]),
+            design=state.design_from(record["design"]),
+            amplitude=record["amplitude"],
+            prior_mean=record["prior_mean"],
+        )
+        run._entropy = [int(word) for word in record["entropy"]]
+        run._asked = [np.array(point, dtype=float) for point in record["asked"]]
+        run._waiting = {run._asked[j].tobytes(): j for j in record["waiting"]}
+        for point, value in record["known"]:
+            x = np.array(point, dtype=float)
+            run._known[x.tobytes()] = x, np.array(value, dtype=float)
+        run._width = record["width"]
+        run._skipped, run._asks, run._spread = record["counts"]
+        if record["search"] is not None:
+            run._search = int(record["search"][0]), state.kernel_from(record["search"][1])
+        run._ended = record["ended"]
+        return run
+
+    def _seed(self, *key: int) -> np.random.SeedSequence:
+        return np.random.SeedSequence(self._entropy, spawn_key=key)
+
+    def _from_design(self, batch: int) -> FloatArray:
+        """Points of a given design under a given kernel: exactly its own sequence."""
+        if self._sequence is None:
+            assert self._design is not None
+            self._sequence = self._design(self._model.fixed, rng=np.random.default_rng(self._seed(1)))
+        n = len(self._asked)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that a design has ended is said in the status
+            points = self._sequence.take(n + batch)
+        self._ended = None if len(points) == n + batch else self._sequence.status
+        return np.asarray(points[n:] + 0.0)
+
+    def _from_model(self, batch: int) -> FloatArray:
+        """Evenly spread points first, then those that the fitted kernel needs most."""
+        frame, dim = self._model.frame, self._measure.dim
+        # Until there are values to fit, go on spreading, however much is on its way.
+        early = self.n_evaluations < self.n_first
+        taken = batch if early and self._spread >= self.n_first else min(max(self.n_first - self._spread, 0), batch)
+        chosen = np.empty((0, dim))
+        if taken and early:
+            points = spread(self._model.first_embedding(), self._spread + taken, self._seed(0))
+            chosen = frame.to_original(points[self._spread :]) + 0.0
+            self._spread += taken
+            if self.n_evaluations < 3:
+                return chosen
+        if batch > len(chosen):
+            self._asks += 1
+            there = frame.to_natural(np.concatenate([self._everywhere(), chosen]))
+            wanted, seed = batch - len(chosen), self._seed(2, self._asks)
+            more, self._ended = next_points(self._search_embedding(), there, wanted, seed, self._design)
+            chosen = np.concatenate([chosen, frame.to_original(more) + 0.0])
+        return chosen
+
+    def _search_embedding(self) -> Embedding:
+        if self._model.fixed is not None:
+            return self._model.fixed
+        n = self.n_evaluations
+        if self._search is None or n >= REFIT_GROWTH * self._search[0]:
+            self._search = n, self._model.search_kernel(*self._data())
+        return self._model.embedding(self._search[1])
+
+    def _everywhere(self) -> FloatArray:
+        """All points known and waiting, in an order that does not depend on the order of telling."""
+        known = [self._known[key][0] for key in self._order()]
+        waiting = [self._asked[j] for j in sorted(self._waiting.values())]
+        return np.array([*known, *waiting]).reshape(-1, self._measure.dim)
+
+    def _data(self) -> tuple[FloatArray, FloatArray]:
+        _validate.some_values(self.n_evaluations)
+        known = [self._known[key] for key in self._order()]
+        return np.array([x for x, _ in known]), np.array([f for _, f in known])
+
+    def _order(self) -> list[bytes]:
+        """Keys of the known points in the order asked, then those never asked for, sorted."""
+        place: dict[bytes, int] = {}
+        for j, point in enumerate(self._asked):
+            place.setdefault(point.tobytes(), j)
+        last = len(self._asked)
+        return sorted(self._known, key=lambda key: (place.get(key, last), tuple(self._known[key][0])))
