@@ -418,6 +418,7 @@ def test_random_fourier_repeats_with_its_seed():
     one, two = (RandomFourier(ExpQuad(1.0), 5, 3, rng=4) for _ in range(2))
     assert np.array_equal(one.frequencies, two.frequencies) and np.array_equal(one.phases, two.phases)
     assert (one.dim, one.n_features) == (3, 5)
+    assert repr(one) == "RandomFourier(ExpQuad(lengthscale=1.0, variance=1.0), n_features=5, dim=3)"
 
 
 def test_random_fourier_matches_the_reference(reference):

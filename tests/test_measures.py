@@ -384,5 +384,11 @@ def test_mixtures_in_general(dim, n, seed):
     assert np.array_equal(again.weights, p.weights) and np.array_equal(again.covs, p.covs)
 
 
+def test_a_measure_prints_on_one_short_line():
+    assert repr(Product([stats.gamma(2.0), stats.norm(loc=1.0)])) == "Product([gamma(2.0), norm(loc=1.0)])"
+    assert repr(Empirical(np.zeros((1000, 2)))) == "Empirical(1000 point(s), dim=2)"
+    assert repr(MIXTURE) == "GaussianMixture(3 component(s), dim=2)"
+
+
 def test_the_measures_are_public():
     assert all(getattr(fwbq, name) is getattr(measures, name) for name in measures.__all__ if name != "from_spec")

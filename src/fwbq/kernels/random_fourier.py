@@ -89,6 +89,9 @@ class RandomFourier(Kernel):
             phases=_validate.readonly(phases),
         )
 
+    def __repr__(self) -> str:
+        return f"RandomFourier({self.kernel!r}, n_features={self.n_features}, dim={self.dim})"
+
     @property
     def dim(self) -> int:
         """The dimension d of the points."""

@@ -39,6 +39,9 @@ class Empirical(Measure):
         w = np.full(n, 1.0 / n) if weights is None else _validate.simplex(weights, "weights", n)
         _validate.freeze(self, points=_validate.readonly(checked), weights=_validate.readonly(w))
 
+    def __repr__(self) -> str:
+        return f"Empirical({self.weights.size} point(s), dim={self.dim})"
+
     @property
     def dim(self) -> int:
         """The dimension d."""

@@ -57,6 +57,9 @@ class GaussianMixture(Measure):
             components=tuple(Gaussian(m, c) for m, c in zip(centres, matrices, strict=True)),
         )
 
+    def __repr__(self) -> str:
+        return f"GaussianMixture({self.weights.size} component(s), dim={self.dim})"
+
     @property
     def dim(self) -> int:
         """The dimension d."""

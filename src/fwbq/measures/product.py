@@ -67,6 +67,9 @@ class Product(Measure):
     def __init__(self, distributions: Sequence[Any]) -> None:
         _validate.freeze(self, distributions=_validate.frozen_distributions(distributions, "distributions"))
 
+    def __repr__(self) -> str:
+        return f"Product([{', '.join(map(_shown, self.distributions))}])"
+
     @property
     def dim(self) -> int:
         """The number of distributions."""
@@ -143,6 +146,12 @@ class Product(Measure):
         return cls(rebuilt)
 
 
+def _shown(p: Any) -> str:
+    """Return a distribution as it is written in code."""
+    given = [*map(str, p.args), *(f"{key}={value}" for key, value in p.kwds.items())]
+    return f"{p.dist.name or type(p.dist).__name__}({', '.join(given)})"
+
+
 def _quietly(moment: Callable[[], Any]) -> float:
     """Return a moment; scipy warns when its integral diverges, which here is an answer."""
     import warnings
@@ -164,7 +173,7 @@ def _score(p: Any, x: Array) -> Array:
     name = _name(p)
     if name not in _SCORES:
         raise NotImplementedError(
-            f"the score of the distribution {name or p!r} is not known; known are {', '.join(sorted(_SCORES))}: "
+            f"the score of the distribution {_shown(p)} is not known; known are {', '.join(sorted(_SCORES))}: "
             "write the score by hand where it is needed"
         )
     shapes, loc, scale = _parameters(p)
@@ -185,8 +194,8 @@ def _distribution_spec(p: Any) -> dict[str, Any]:
     name = _name(p)
     if name is None:
         raise ValueError(
-            f"the distribution {p!r} cannot be saved, because it has no name in scipy.stats: use one of the named "
-            "families, or rebuild the measure in code"
+            f"the distribution {_shown(p)} cannot be saved, because it has no name in scipy.stats: use one of the "
+            "named families, or rebuild the measure in code"
         )
     return {
         "name": name,
