@@ -7,7 +7,27 @@
 """
 
 from .base import Embedding, available, embed, register, table
+from .combination import Combination
 from .coordinates import CoordinateEmbedding
+from .cross import cross
+from .empirical import EmpiricalEmbedding
 from .gaussian import ExpQuadGaussians
+from .mixture import MixtureEmbedding
+from .random_fourier import FeatureEmbedding
+from .stein import SteinEmbedding
 
-__all__ = ["CoordinateEmbedding", "Embedding", "ExpQuadGaussians", "available", "embed", "register", "table"]
+__all__ = [
+    "Combination",
+    "CoordinateEmbedding",
+    "Embedding",
+    "EmpiricalEmbedding",
+    "ExpQuadGaussians",
+    "FeatureEmbedding",
+    "MixtureEmbedding",
+    "SteinEmbedding",
+    "available",
+    "cross",
+    "embed",
+    "register",
+    "table",
+]

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -86,7 +86,7 @@ _REGISTRY: dict[tuple[type[Kernel], type[Measure]], tuple[Builder, str]] = {}
 
 
 def register(
-    kernels: Iterable[type[Kernel]], measures: Iterable[type[Measure]], how: str
+    kernels: Iterable[type[Any]], measures: Iterable[type[Any]], how: str
 ) -> Callable[[AnyBuilder], AnyBuilder]:
     """Register a function (kernel, measure) -> Embedding for pairs of exact types.
 

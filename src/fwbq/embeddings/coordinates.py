@@ -1,23 +1,30 @@
 """Products over coordinates: a kernel and a measure that both factorise leave one integral per coordinate."""
 
-from math import sqrt
 from typing import Any
 
 import numpy as np
 
 from .._validate import Array
-from ..kernels import ExpQuad, Kernel, Matern, Matern12, Matern32, Matern52, PeriodicSobolev
+from ..kernels import ExpQuad, Kernel, Matern, Matern12, Matern32, Matern52, PeriodicSobolev, ProductKernel
 from ..measures import Gaussian, Measure, Product, TruncatedGaussian, Uniform
 from .base import Embedding, products_of_others, refuse, register
+from .distribution import DistributionDensity
 from .exp_quad import ExpQuadNormal, ExpQuadUniform
 from .line import Density, Line, UniformOnInterval
 from .matern import MaternNormal, MaternUniform
 from .normal import NormalOnInterval
+from .periodic import SobolevUniform
+from .quadrature import QuadratureLine, of_difference
+
+_FAMILIES = [ExpQuad, Matern12, Matern32, Matern52]
 
 
+@register(_FAMILIES, [Product], "1-d quadrature, closed form for norm, uniform and truncnorm")
+@register([PeriodicSobolev], [TruncatedGaussian, Product], "1-d quadrature (support within the unit cube)")
+@register([PeriodicSobolev], [Uniform], "closed form (box within the unit cube)")
 @register([Matern12, Matern32, Matern52], [Gaussian], "closed form (independent coordinates)")
-@register([ExpQuad, Matern12, Matern32, Matern52], [TruncatedGaussian], "closed form, variance by 1-d quadrature of it")
-@register([ExpQuad, Matern12, Matern32, Matern52], [Uniform], "closed form")
+@register(_FAMILIES, [TruncatedGaussian], "closed form, variance by 1-d quadrature of it")
+@register(_FAMILIES, [Uniform], "closed form")
 class CoordinateEmbedding(Embedding):
     """A product kernel under independent coordinates.
 
@@ -25,35 +32,39 @@ class CoordinateEmbedding(Embedding):
     """
 
     def __init__(self, kernel: Kernel, measure: Measure) -> None:
-        self._lines = lines(kernel, measure)
-        methods = list(dict.fromkeys(line.method for line in self._lines))
+        self.lines = lines(kernel, measure)
+        methods = list(dict.fromkeys(line.method for line in self.lines))
         super().__init__(kernel, measure, "; ".join(methods))
 
     def _mean(self, x: Array) -> Array:
-        total = self._lines[0].mean(x[:, 0])
-        for i, line in enumerate(self._lines[1:], start=1):
+        total = self.lines[0].mean(x[:, 0])
+        for i, line in enumerate(self.lines[1:], start=1):
             total = total * line.mean(x[:, i])
         return total
 
     def _gradient(self, x: Array) -> Array:
-        others = products_of_others([line.mean(x[:, i]) for i, line in enumerate(self._lines)])
-        return np.column_stack([line.gradient(x[:, i]) * others[i] for i, line in enumerate(self._lines)])
+        others = products_of_others([line.mean(x[:, i]) for i, line in enumerate(self.lines)])
+        return np.column_stack([line.gradient(x[:, i]) * others[i] for i, line in enumerate(self.lines)])
 
     def _variance(self) -> float:
         total = 1.0
-        for line in self._lines:
+        for line in self.lines:
             total *= line.variance()
         return total
 
 
 def lines(kernel: Kernel, measure: Measure) -> list[Line]:
     """Return the one-dimensional embeddings whose product is that of the kernel and the measure."""
-    densities = densities_of(measure)
     kernels = kernel.factors(measure.dim)
     if kernels is None:
         raise refuse(kernel, measure, "the kernel is not a product over coordinates")
+    densities = densities_of(measure)
     if densities is None:
-        raise refuse(kernel, measure, "the coordinates of the measure are not independent, and only ExpQuad can do without")
+        raise refuse(kernel, measure, "the coordinates of the measure depend on each other")
+    if not all(map(of_difference, kernels)):
+        raise refuse(kernel, measure, "1-d quadrature needs factors that are functions of x - y")
+    if any(map(_periodic, kernels)) and (np.any(measure.lower < 0.0) or np.any(measure.upper > 1.0)):
+        raise refuse(kernel, measure, "a periodic kernel needs a measure on the unit cube")
     return [line_of(k, p) for k, p in zip(kernels, densities, strict=True)]
 
 
@@ -65,8 +76,27 @@ def densities_of(measure: Measure) -> list[Density] | None:
     if isinstance(measure, Uniform):
         return [UniformOnInterval(float(a), float(b)) for a, b in zip(measure.lower, measure.upper, strict=True)]
     if isinstance(measure, Gaussian) and measure.factors is not None:
-        return [NormalOnInterval(float(m), sqrt(v)) for m, v in zip(measure.mean, np.diagonal(measure.cov), strict=True)]
+        moments = zip(measure.mean, np.sqrt(np.diagonal(measure.cov)), strict=True)
+        return [NormalOnInterval(float(m), float(s)) for m, s in moments]
+    if isinstance(measure, Product):
+        return [density_of(p) for p in measure.distributions]
     return None
+
+
+def density_of(distribution: Any) -> Density:
+    """Return the density of a frozen distribution; norm, uniform and truncnorm are recognised."""
+    from scipy import stats
+
+    shapes, loc, scale = distribution.dist._parse_args(*distribution.args, **distribution.kwds)
+    family = type(distribution.dist)
+    if family is type(stats.norm):
+        return NormalOnInterval(float(loc), float(scale))
+    if family is type(stats.uniform):
+        return UniformOnInterval(float(loc), float(loc) + float(scale))
+    if family is type(stats.truncnorm):
+        lower, upper = (float(loc) + float(scale) * float(bound) for bound in shapes)
+        return NormalOnInterval(float(loc), float(scale), lower, upper)
+    return DistributionDensity(distribution)
 
 
 def line_of(kernel: Kernel, p: Density) -> Line:
@@ -79,4 +109,32 @@ def line_of(kernel: Kernel, p: Density) -> Line:
         return MaternNormal(round(2.0 * kernel.smoothness), float(kernel.lengthscales(1)[0]), kernel.variance, p)
     if isinstance(kernel, Matern) and isinstance(p, UniformOnInterval):
         return MaternUniform(round(2.0 * kernel.smoothness), float(kernel.lengthscales(1)[0]), kernel.variance, p)
-    raise NotImplementedError
+    if isinstance(kernel, PeriodicSobolev) and isinstance(p, UniformOnInterval):
+        return SobolevUniform(kernel, p)
+    return QuadratureLine(kernel, p)
+
+
+def cross_coordinates(kernel: Kernel, first: CoordinateEmbedding, second: CoordinateEmbedding) -> float:
+    """Return the double integral of the kernel under the measures of two of its embeddings."""
+    kernels = kernel.factors(first.dim)
+    assert kernels is not None
+    total = 1.0
+    for k, a, b in zip(kernels, first.lines, second.lines, strict=True):
+        total *= _cross(k, a, b)
+    return total
+
+
+def _cross(kernel: Kernel, a: Line, b: Line) -> float:
+    """Return the double integral of a one-dimensional kernel under the densities of two of its embeddings."""
+    p, q = a.p, b.p
+    if isinstance(p, NormalOnInterval) and isinstance(q, NormalOnInterval) and not (p.truncated or q.truncated):
+        # The difference of the two is Gaussian.
+        difference = NormalOnInterval(p.mean - q.mean, float(np.hypot(p.sd, q.sd)))
+        return float(line_of(kernel, difference).mean(np.zeros(1))[0])
+    return q.expectation(a, a.breaks())
+
+
+def _periodic(kernel: Kernel) -> bool:
+    if isinstance(kernel, ProductKernel):
+        return any(map(_periodic, kernel.kernels))
+    return isinstance(kernel, PeriodicSobolev)

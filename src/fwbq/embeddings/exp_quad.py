@@ -14,9 +14,9 @@ from .normal import NormalOnInterval, scaled_mass
 class ExpQuadNormal(Line):
     """variance exp(-(x - y)^2 / (2 l^2)) under N(m, s^2) on [a, b], bounds possibly infinite.
 
-    mu(x) = variance (l / S) exp(-(x - m)^2 / (2 S^2)) M(m*, s*) / M(m, s),  M(m, s) = Phi((b - m)/s) - Phi((a - m)/s),
+    mu(x) = variance (l / S) exp(-(x - m)^2 / (2 S^2)) M(m*, s*) / M(m, s)
 
-    with S^2 = l^2 + s^2, m* = (x s^2 + m l^2) / S^2, s* = l s / S. The exponentials are anchored at the largest value of
+    with M(m, s) = Phi((b - m)/s) - Phi((a - m)/s), S^2 = l^2 + s^2, m* = (x s^2 + m l^2) / S^2, s* = l s / S. The exponentials are anchored at the largest value of
     the integrand on [a, b], so that neither numerator nor denominator underflows before their quotient does.
 
     Without bounds the double integral is variance l / sqrt(l^2 + 2 s^2); with bounds it is the bivariate normal
@@ -65,11 +65,15 @@ class ExpQuadNormal(Line):
                 slope -= self.amplitude * (p.sd / total) ** 2 * jump(x, length, p)
         return slope
 
+    def breaks(self) -> Array:
+        """Return edges for the layers at finite bounds."""
+        return layers(self.p, self.lengthscale)
+
     def variance(self) -> float:
         """Return the double integral of the kernel."""
         if not self.p.truncated:
             return self.amplitude * self.lengthscale / hypot(self.lengthscale, sqrt(2.0) * self.p.sd)
-        return self.p.expectation(self, layers(self.p, self.lengthscale))
+        return self.p.expectation(self, self.breaks())
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +102,10 @@ class ExpQuadUniform(Line):
     def gradient(self, x: Array) -> Array:
         """Return mu'(x) = -[k(x, b) - k(x, a)] / w."""
         return -self.amplitude * jump(x, self.lengthscale, self.p)
+
+    def breaks(self) -> Array:
+        """Return edges for the layers at finite bounds."""
+        return layers(self.p, self.lengthscale)
 
     def variance(self) -> float:
         """Return the double integral of the kernel."""
@@ -132,6 +140,6 @@ def jump(x: Array, lengthscale: float, p: NormalOnInterval | UniformOnInterval) 
 
 def layers(p: NormalOnInterval | UniformOnInterval, lengthscale: float) -> Array:
     """Return edges for the boundary layers that a kernel makes of a jump of the density at finite bounds."""
-    steps = lengthscale * np.array([0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
-    edges = [bound + sign * steps for bound, sign in ((p.lower, 1.0), (p.upper, -1.0)) if np.isfinite(bound)]
-    return np.concatenate(edges) if edges else np.empty(0)
+    steps = lengthscale * np.array([0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
+    bounds = [bound for bound in (p.lower, p.upper) if np.isfinite(bound)]
+    return np.concatenate([bound + sign * steps for bound in bounds for sign in (-1.0, 1.0)] or [np.empty(0)])

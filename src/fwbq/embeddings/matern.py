@@ -61,10 +61,14 @@ class MaternNormal(Line):
         left, right = self._halves(x, _DERIVATIVE[self.order])
         return self.amplitude * self.rate * (right - left)
 
+    def breaks(self) -> Array:
+        """Return edges for the layers at finite bounds."""
+        return layers(self.p, self.lengthscale)
+
     def variance(self) -> float:
         """Return the double integral of the kernel."""
         if self.p.truncated:
-            return self.p.expectation(self, layers(self.p, self.lengthscale))
+            return self.p.expectation(self, self.breaks())
         difference = NormalOnInterval(0.0, sqrt(2.0) * self.p.sd)
         return float(MaternNormal(self.order, self.lengthscale, self.amplitude, difference).mean(np.zeros(1))[0])
 
@@ -151,6 +155,10 @@ class MaternUniform(Line):
         """Return mu'(x)."""
         left, right = self._halves(x, _DERIVATIVE[self.order])
         return self.amplitude * self.rate * (right - left)
+
+    def breaks(self) -> Array:
+        """Return edges for the layers at finite bounds."""
+        return layers(self.p, self.lengthscale)
 
     def variance(self) -> float:
         """Return the double integral: (2 / W^2) int_0^W (W - t) P(t) exp(-t) dt, W = rate (b - a)."""

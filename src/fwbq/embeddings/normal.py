@@ -9,10 +9,11 @@ from functools import cached_property
 from math import comb, inf, sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import erf, erfcx, roots_legendre
 
 from .._validate import Array
-from .line import Density
+from .line import Density, Side
 
 _SQRT_HALF = sqrt(0.5)
 _SQRT_2PI = sqrt(2.0 * np.pi)
@@ -26,6 +27,8 @@ _STEPS = 100
 # Below this exponent at the end of the interval 24 Gauss-Legendre nodes are exact to rounding (the integrand varies by
 # less than exp(8)); above, the tail cut off is at most 2 % of the whole and its subtraction loses nothing.
 _SHORT = 8.0
+# Edges of the panels of a Gaussian: how far the logarithm of the density has fallen from the peak.
+_FALL = np.array([0.02, 0.1, 0.3, 0.75, 1.5, 3.0, 6.0, 11.0, 18.0, 30.0, 50.0, 80.0, 130.0, 250.0, 450.0, 690.0])
 
 
 def scaled_mass(alpha: Array, beta: Array, delta: Array) -> Array:
@@ -107,6 +110,17 @@ def _half_line_moments(c: Array, order: int) -> list[Array]:
 
 
 @dataclass(frozen=True, eq=False)
+class _Fall:
+    """The Gaussian density in standard deviations t from its peak: exp(-rate t - t^2 / 2) / factor."""
+
+    rate: float
+    factor: float
+
+    def __call__(self, t: Array) -> Array:
+        return np.asarray(np.exp(-t * (self.rate + 0.5 * t)) / self.factor)
+
+
+@dataclass(frozen=True, eq=False)
 class NormalOnInterval(Density):
     """The Gaussian N(mean, sd^2) conditioned on [lower, upper], either of which may be infinite."""
 
@@ -141,12 +155,22 @@ class NormalOnInterval(Density):
         """Return the normalised density at points of the interval."""
         return np.exp(self.exponent(y)) / (_SQRT_2PI * self.sd * self.mass)
 
-    def edges(self) -> Array:
-        """Return panel edges that cover the interval as far as the density exceeds 1e-300 of its peak."""
-        z = abs(self.peak - self.mean) / self.sd
-        # The density falls to exp(-e) of its peak at distance sqrt(z^2 + 2 e) - z standard deviations.
-        fall = np.array([0.02, 0.1, 0.3, 0.75, 1.5, 3.0, 6.0, 11.0, 18.0, 30.0, 50.0, 80.0, 130.0, 250.0, 450.0, 690.0])
-        step = self.sd * 2.0 * fall / (np.sqrt(z * z + 2.0 * fall) + z)
-        edges = self.peak + np.concatenate([-step[::-1], [0.0], step])
-        edges = np.clip(edges, self.lower, self.upper)
-        return np.unique(edges)
+    def sides(self) -> tuple[Side, ...]:
+        """Return the parts below and above the peak, in standard deviations, as far as the density exceeds 1e-300."""
+        slope = (self.peak - self.mean) / self.sd
+        parts = []
+        for sign, bound in ((-1.0, self.lower), (1.0, self.upper)):
+            length = sign * (bound - self.peak) / self.sd
+            if length > 0.0:
+                # The density falls to exp(-e) of its peak at distance sqrt(slope^2 + 2 e) - |slope|.
+                ends = 2.0 * _FALL / (np.sqrt(slope * slope + 2.0 * _FALL) + abs(slope))
+                edges = np.unique(np.clip(np.concatenate([[0.0], ends]), 0.0, length))
+                density = _Fall(sign * slope, _SQRT_2PI * self.mass)
+                parts.append(Side(self.peak, sign * self.sd, density, edges))
+        return tuple(parts)
+
+    def characteristic(self, frequencies: Array) -> tuple[NDArray[np.complex128], str]:
+        """Return E exp(i w Y): exp(i w m - w^2 s^2 / 2) without bounds, by quadrature with them."""
+        if self.truncated:
+            return super().characteristic(frequencies)
+        return np.exp(1j * frequencies * self.mean - 0.5 * (frequencies * self.sd) ** 2), "closed form"

@@ -1,0 +1,176 @@
+"""Densities of scipy.stats distributions, cut into panels that resolve them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.special import eval_legendre
+
+from .. import _validate
+from .._validate import Array
+from .line import NODES, TO_SERIES, Density, Side, panel_nodes
+
+# Values at the nodes of a panel -> values at the nodes of its two halves, by the interpolating polynomial.
+_HALVES = np.concatenate([0.5 * (NODES - 1.0), 0.5 * (NODES + 1.0)])
+_REFINE = eval_legendre(np.arange(NODES.size), _HALVES[:, None]) @ TO_SERIES
+# A panel is resolved when the polynomial is this close to the density, relative to its largest value on the panel (the
+# Gauss rule is then exact to rounding), or when what is missing is this little mass.
+_RESOLVED = 1e-11
+_NEGLIGIBLE = 1e-16
+# Densities with numerical noise of their own stop improving below this: a further cut must gain a factor 1.4.
+_NOISE = 1e-8
+_LEVELS = 70
+# Tails are followed by doubling until they hold less than this; light ones, which end within 2^12 spreads, further.
+_TAIL = 1e-20
+_LIGHT_TAIL = 1e-120
+_LIGHT_STEPS = 14
+
+
+@dataclass(frozen=True, eq=False)
+class DistributionDensity(Density):
+    """The density of a frozen continuous distribution of scipy.stats.
+
+    Only its ``pdf``, its support and three quantiles are used. Each bound is approached in the distance from it, where
+    the power of an infinite (or otherwise not smooth) end is found from the density itself; tails are followed until
+    they hold less than 1e-20 of the mass, light ones until 1e-120.
+    """
+
+    distribution: Any
+
+    def sides(self) -> tuple[Side, ...]:
+        """Return the parts that make up the density."""
+        return self._sides
+
+    @cached_property
+    def _sides(self) -> tuple[Side, ...]:
+        p = self.distribution
+        shapes, loc, scale = p.dist._parse_args(*p.args, **p.kwds)
+        lower, upper = (float(bound) for bound in p.dist.support(*shapes))
+        quartiles = np.asarray(p.dist.ppf(np.array([0.25, 0.5, 0.75]), *shapes))
+        # Histograms know their jumps.
+        marks = np.concatenate([quartiles, np.asarray(getattr(p.dist, "_hbins", ()), dtype=np.float64)])
+        if lower > -np.inf and upper < np.inf:
+            middle = 0.5 * (upper - lower)
+            parts = [(lower, 1.0, middle), (upper, -1.0, middle)]
+        elif lower > -np.inf:
+            parts = [(lower, 1.0, np.inf)]
+        elif upper < np.inf:
+            parts = [(upper, -1.0, np.inf)]
+        else:
+            # The standard form of most families has its centre, and its kink if there is one, at zero.
+            parts = [(0.0, -1.0, np.inf), (0.0, 1.0, np.inf)]
+        sides = []
+        for origin, sign, end in parts:
+            density = _FromOrigin(p.dist, shapes, origin, sign)
+            side = _side(density, sign * (marks - origin), end, float(quartiles[2] - quartiles[0]))
+            sides.append(replace(side, origin=float(loc) + float(scale) * origin, scale=sign * float(scale)))
+        mass = sum(_mass(side) for side in sides)
+        if not abs(mass - 1.0) < 1e-8:
+            raise _validate.not_a_density(p.dist.name, mass)
+        return tuple(sides)
+
+
+@dataclass(frozen=True, eq=False)
+class _FromOrigin:
+    """A standard density as a function of the distance from an origin, near which it behaves like distance^power."""
+
+    family: Any
+    shapes: tuple[Any, ...]
+    origin: float
+    sign: float
+    power: float = 0.0
+
+    def __call__(self, t: Array) -> Array:
+        position = self.origin + self.sign * t
+        if self.power == 0.0 or self.origin == 0.0:
+            return self._pdf(position)
+        # The density at the rounded position is carried to the exact distance by its power: near a bound that is not
+        # zero the rounding would otherwise be seen.
+        least = 2.0 * np.spacing(abs(self.origin))
+        position = np.where(t < least, self.origin + self.sign * least, position)
+        actual = self.sign * (position - self.origin)
+        return self._pdf(position) * (t / actual) ** self.power
+
+    def _pdf(self, position: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return np.asarray(self.family.pdf(position, *self.shapes), dtype=np.float64)
+
+
+def _side(density: _FromOrigin, marks: Array, end: float, spread: float) -> Side:
+    """Return the part of a density from its origin to a finite or infinite end."""
+    if end == np.inf:
+        marks = np.concatenate([marks, _tail(density, float(np.median(marks[:3])), spread)])
+        end = float(marks.max())
+    edges = np.unique(np.concatenate([[0.0], marks[(marks > 0.0) & (marks < end)], [end]]))
+    power = _power(density, spread)
+    if power == 0.0:
+        return _resolve(Side(0.0, 1.0, density, edges))
+    side = Side(0.0, 1.0, replace(density, power=power), edges[1:], power)
+    length = float(edges[1])
+    # Short enough for the Gauss-Jacobi rule; for densities that are a power times a smooth function no cut is needed.
+    while length > 1e-300:
+        fine, coarse = float(side.peak(length)[1].sum()), float(side.peak(length, 14)[1].sum())
+        if abs(fine - coarse) <= max(_NEGLIGIBLE, 5e-14 * fine):
+            break
+        length *= 0.5
+    return _resolve(replace(side, edges=np.concatenate([[length], edges[edges > length]])))
+
+
+def _tail(density: Callable[[Array], Array], centre: float, spread: float) -> Array:
+    """Return edges about the centre, doubling their distance until the mass beyond is negligible."""
+    steps = spread * 2.0 ** np.arange(-2.0, 200.0)
+    mass = density(centre + steps) * steps
+    # A density that is zero or not a number out there has ended.
+    ended = ~(mass > _LIGHT_TAIL) | (~(mass > _TAIL) & (np.arange(steps.size) > _LIGHT_STEPS))
+    last = int(np.argmax(ended)) if np.any(ended) else steps.size - 1
+    return np.concatenate([centre - steps[: last + 1], [centre], centre + steps[: last + 1]])
+
+
+def _power(density: _FromOrigin, spread: float) -> float:
+    """Return the power with which the density behaves at its origin, zero if it is smooth there."""
+    # Powers of two far below the spread, but such that origin + step is exact; the next order in the step is removed.
+    step = 2.0 ** np.round(np.log2(spread)) * 2.0**-60
+    if density.origin != 0.0:
+        step = max(step, 2.0 ** (np.ceil(np.log2(abs(density.origin))) - 26.0))
+    values = density(step * np.array([1.0, 2.0, 4.0]))
+    if not (np.all(np.isfinite(values)) and np.all(values > 0.0)):
+        return 0.0
+    slopes = np.log2(values[1:] / values[:-1])
+    power = float(2.0 * slopes[0] - slopes[1])
+    smooth = power > -0.5 and abs(power - round(power)) < 1e-7
+    return 0.0 if smooth or power <= -1.0 or power > 8.0 else power
+
+
+def _resolve(side: Side) -> Side:
+    """Cut the panels in halves until each resolves the density."""
+    left, right = side.edges[:-1], side.edges[1:]
+    before = np.full(left.size, np.inf)
+    done = [side.edges]
+    for _ in range(_LEVELS):
+        middle = 0.5 * (left + right)
+        values = side.density(panel_nodes(left, right)[0])
+        finer = side.density(
+            np.concatenate([panel_nodes(left, middle)[0], panel_nodes(middle, right)[0]], axis=1)
+        )
+        largest = np.maximum(np.abs(finer).max(axis=1), np.finfo(float).tiny)
+        error = np.abs(values @ _REFINE.T - finer).max(axis=1)
+        noisy = (error < _NOISE * largest) & (error > 0.7 * before)
+        small = error * (right - left) < _NEGLIGIBLE
+        unresolved = ~((error < _RESOLVED * largest) | noisy | small) & (middle > left) & (middle < right)
+        if not np.any(unresolved):
+            break
+        done.append(middle[unresolved])
+        left, right = (
+            np.concatenate([left[unresolved], middle[unresolved]]),
+            np.concatenate([middle[unresolved], right[unresolved]]),
+        )
+        before = np.tile(error[unresolved], 2)
+    return replace(side, edges=np.unique(np.concatenate(done)))
+
+
+def _mass(side: Side) -> float:
+    nodes, weights = panel_nodes(side.edges[:-1], side.edges[1:])
+    total = float(np.sum(side.density(nodes) * weights))
+    return total + (float(side.peak(float(side.edges[0]))[1].sum()) if side.edges[0] > 0.0 else 0.0)

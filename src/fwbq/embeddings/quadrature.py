@@ -1,0 +1,223 @@
+"""Kernels of a difference under any density on the line, by Gauss rules on panels."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._validate import Array
+from ..kernels import ExpQuad, Kernel, Matern, PeriodicSobolev, ProductKernel
+from .line import ORDER, Density, Line, Side, panel_nodes
+
+Function = Callable[[Array], Array]
+Index = NDArray[np.intp]
+
+# A panel no wider than this many lengthscales is resolved by its 20 nodes for every x (to 1e-15 up to 15 lengthscales).
+_NARROW = 1.25
+# So many panels of a side are cut down to that width; the others are cut around each x.
+_MOST = 128
+# Edges of the panels cut around x, in local decay lengths from the point of the wide panel that is nearest to x.
+_GRID = np.array([0.0, 0.7, 1.5, 2.5, 4.0, 6.0, 9.0, 13.0, 19.0, 28.0, 42.0])
+# A wide panel is left out when its bound is this small beside what is there already, or beside the largest bound.
+_UNSEEN = 1e-17
+_UNSEEN_BOUND = 1e-24
+# Nearer to a peak than this part of its panel a kink is not seen.
+_AT_PEAK = 1e-14
+_BLOCK = 1 << 19
+
+
+@dataclass(frozen=True, eq=False)
+class QuadratureLine(Line):
+    """A kernel k(x - y) under a density, by composite Gauss rules.
+
+    The density's panels are cut to the kernel's lengthscale; a panel that holds x is split there when the kernel has a
+    kink at zero; a peak at a bound has a Gauss-Jacobi rule of its own; panels too wide to be cut everywhere (heavy
+    tails, short lengthscales) are cut around each x. The double integral is the integral of the mean.
+    """
+
+    kernel: Kernel
+    p: Density
+    method: str = "1-d quadrature"
+
+    def mean(self, x: Array) -> Array:
+        """Return mu(x) for points x of shape (n,)."""
+        return self._integral(x, self._profile)
+
+    def gradient(self, x: Array) -> Array:
+        """Return the derivative of mu at points x of shape (n,)."""
+        return self._integral(x, self._slope)
+
+    def variance(self) -> float:
+        """Return the double integral of the kernel."""
+        return self.p.expectation(self, self.breaks())
+
+    def breaks(self) -> Array:
+        """Return the places where mu changes its character: layers of the kernel's length at the ends of the sides."""
+        steps = lengthscale(self.kernel) * np.array([0.0, 0.25, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
+        ends = [side.position(t) for side in self.p.sides() for t in (np.zeros(1), side.edges[-1:])]
+        return np.concatenate([end + sign * steps for end in ends for sign in (-1.0, 1.0)])
+
+    def _profile(self, r: Array) -> Array:
+        return self.kernel(r.reshape(-1, 1), np.zeros((1, 1)))[:, 0].reshape(r.shape)
+
+    def _slope(self, r: Array) -> Array:
+        return self.kernel.gradient(r.reshape(-1, 1), np.zeros((1, 1)))[:, 0, 0].reshape(r.shape)
+
+    @cached_property
+    def _panels(self) -> "list[_Panels]":
+        return [_Panels.of(side, lengthscale(self.kernel) / abs(side.scale)) for side in self.p.sides()]
+
+    def _integral(self, x: Array, function: Function) -> Array:
+        out = np.zeros_like(x)
+        for panels in self._panels:
+            y = panels.side.position(panels.nodes)
+            for rows in _slices(x.size, max(1, _BLOCK // max(1, y.size))):
+                out[rows] += function(x[rows, None] - y) @ panels.weights
+            if kinked(self.kernel):
+                _split_panels(out, x, panels, function)
+                _split_peak(out, x, panels, function)
+        wide = [panels for panels in self._panels if panels.wide_mass.size]
+        for rows in _slices(x.size, _BLOCK // 512):
+            bounds = [self._bounds(x[rows], panels) for panels in wide]
+            for panels, bound in zip(wide, bounds, strict=True):
+                largest = np.max([other.max(axis=1) for other in bounds], axis=0)
+                least = np.maximum(_UNSEEN * np.abs(out[rows]), _UNSEEN_BOUND * largest)
+                i, j = np.nonzero(bound > least[:, None])
+                for pairs in _slices(i.size, _BLOCK // (2 * ORDER * _GRID.size)):
+                    np.add.at(out, rows.start + i[pairs], self._around(x[rows][i[pairs]], panels, j[pairs], function))
+        return out
+
+    def _bounds(self, x: Array, panels: "_Panels") -> Array:
+        """Return for each wide panel its mass times the largest kernel value on it, shape (n, m)."""
+        t = (x[:, None] - panels.side.origin) / panels.side.scale
+        gap = np.maximum(np.maximum(panels.wide_left - t, t - panels.wide_right), 0.0)
+        return self._profile(gap * abs(panels.side.scale)) * panels.wide_mass
+
+    def _around(self, x: Array, panels: "_Panels", j: Index, function: Function) -> Array:
+        """Return the integrals over the wide panels j, cut around the points x, shape (n,)."""
+        side = panels.side
+        t = (x - side.origin) / side.scale
+        left, right = panels.wide_left[j], panels.wide_right[j]
+        nearest = np.clip(t, left, right)
+        gap = np.abs(t - nearest) * abs(side.scale)
+        value = self._profile(gap)
+        rate = np.abs(self._slope(gap)) / np.where(value > 0.0, value, 1.0)
+        decay = 1.0 / (1.0 / lengthscale(self.kernel) + rate) / abs(side.scale)
+        steps = decay[:, None] * _GRID
+        below = np.maximum(nearest[:, None] - steps, left[:, None])
+        above = np.minimum(nearest[:, None] + steps, right[:, None])
+        starts = np.concatenate([below[:, 1:], above[:, :-1]], axis=1)
+        ends = np.concatenate([below[:, :-1], above[:, 1:]], axis=1)
+        row, column = np.nonzero(ends > starts)
+        nodes, weights = panel_nodes(starts[row, column], ends[row, column])
+        values = function(side.scale * (t[row, None] - nodes)) * side.density(nodes)
+        return np.asarray(np.bincount(row, np.sum(values * weights, axis=1), minlength=x.size), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Panels:
+    """The panels of one side, cut for a lengthscale: narrow ones with their nodes, wide ones with their mass."""
+
+    side: Side
+    start: float
+    left: Array
+    right: Array
+    nodes: Array
+    weights: Array
+    wide_left: Array
+    wide_right: Array
+    wide_mass: Array
+
+    @classmethod
+    def of(cls, side: Side, length: float) -> "_Panels":
+        """Cut the panels of a side to the lengthscale, in units of the side."""
+        edges = side.edges
+        start = float(edges[0])
+        while start > 0.25 * length:
+            start *= 0.5
+            edges = np.concatenate([[start], edges])
+        left, right = edges[:-1], edges[1:]
+        nodes, weights = panel_nodes(left, right)
+        mass = np.einsum("ij,ij->i", side.density(nodes), weights)
+        pieces = np.ceil((right - left) / (_NARROW * length))
+        # The heaviest panels are cut first, until the budget is spent.
+        order = np.lexsort((-mass, pieces > 1.0))
+        wide = np.zeros(left.size, dtype=bool)
+        wide[order] = (np.cumsum(pieces[order]) > _MOST) & (pieces[order] > 1.0)
+        cuts = [np.linspace(a, b, int(m) + 1) for a, b, m in zip(left[~wide], right[~wide], pieces[~wide], strict=True)]
+        starts = np.concatenate([cut[:-1] for cut in cuts]) if cuts else np.empty(0)
+        ends = np.concatenate([cut[1:] for cut in cuts]) if cuts else np.empty(0)
+        nodes, weights = panel_nodes(starts, ends)
+        weights = weights * side.density(nodes)
+        nodes, weights = nodes.ravel(), weights.ravel()
+        if start > 0.0:
+            extra, extra_weights = side.peak(start)
+            nodes, weights = np.concatenate([extra, nodes]), np.concatenate([extra_weights, weights])
+        return cls(side, start, starts, ends, nodes, weights, left[wide], right[wide], mass[wide])
+
+
+def _split_panels(out: Array, x: Array, panels: _Panels, function: Function) -> None:
+    """Replace the narrow panel that holds x by its two parts."""
+    if panels.left.size == 0:
+        return
+    side = panels.side
+    t = (x - side.origin) / side.scale
+    which = np.clip(np.searchsorted(panels.left, t, side="right") - 1, 0, None)
+    held = np.flatnonzero((t > panels.left[which]) & (t < panels.right[which]))
+    for rows in _slices(held.size, _BLOCK // (4 * ORDER)):
+        i = held[rows]
+        left, right = panels.left[which[i]], panels.right[which[i]]
+        for sign, a, b in ((-1.0, left, right), (1.0, left, t[i]), (1.0, t[i], right)):
+            nodes, weights = panel_nodes(a, b)
+            values = function(side.scale * (t[i, None] - nodes)) * side.density(nodes)
+            out[i] += sign * np.einsum("ij,ij->i", values, weights)
+
+
+def _split_peak(out: Array, x: Array, panels: _Panels, function: Function) -> None:
+    """Replace the panel of a peak that holds x by its two parts, the one beyond x graded in log t."""
+    side, start = panels.side, panels.start
+    t = (x - side.origin) / side.scale
+    held = np.flatnonzero((t > _AT_PEAK * start) & (t < start))
+    for rows in _slices(held.size, _BLOCK // (32 * ORDER)):
+        i = held[rows]
+        nodes, weights = side.peak(start)
+        out[i] -= function(side.scale * (t[i, None] - nodes)) @ weights
+        nodes, weights = side.peaks(t[i])
+        out[i] += np.einsum("ij,ij->i", function(side.scale * (t[i, None] - nodes)), weights)
+        # 24 panels span at most log(1e14) = 32: less than 1.4 each.
+        logs = np.log(t[i, None]) + np.log(start / t[i, None]) * np.linspace(0.0, 1.0, 25)
+        logs, weights = panel_nodes(logs[:, :-1], logs[:, 1:])
+        nodes = np.exp(logs)
+        values = function(side.scale * (t[i, None, None] - nodes)) * side.density(nodes) * nodes
+        out[i] += np.einsum("ijk,ijk->i", values, weights)
+
+
+def lengthscale(kernel: Kernel) -> float:
+    """Return the length on which a one-dimensional kernel of a difference changes."""
+    if isinstance(kernel, ProductKernel):
+        return 1.0 / sum(1.0 / lengthscale(factor) for factor in kernel.kernels)
+    if isinstance(kernel, (ExpQuad, Matern)):
+        return float(kernel.lengthscales(1)[0])
+    # Bernoulli polynomials on the unit interval: one panel would do.
+    return 1.0
+
+
+def kinked(kernel: Kernel) -> bool:
+    """Whether a kernel is not analytic at x = y."""
+    if isinstance(kernel, ProductKernel):
+        return any(kinked(factor) for factor in kernel.kernels)
+    return not isinstance(kernel, ExpQuad)
+
+
+def of_difference(kernel: Kernel) -> bool:
+    """Whether a one-dimensional kernel is known to be a function of x - y."""
+    if isinstance(kernel, ProductKernel):
+        return all(of_difference(factor) for factor in kernel.kernels)
+    return type(kernel) in (ExpQuad, PeriodicSobolev) or isinstance(kernel, Matern)
+
+
+def _slices(n: int, size: int) -> Iterator[slice]:
+    for start in range(0, n, max(1, size)):
+        yield slice(start, min(start + max(1, size), n))
