@@ -158,8 +158,8 @@ def _warn_of_disagreement(rule: Rule, values: FloatArray) -> None:
     if apart > DISAGREEMENT:
         warnings.warn(
             f"leave-one-out and maximum-likelihood amplitudes differ by a factor {apart:.3g}: the integrand is not "
-            "like a sample of any kernel tried (a jump, a narrow peak, noise?); the interval is widened accordingly, but "
-            "more evaluations or a kernel of your own are advised",
+            "like a sample of any kernel tried (a jump, a narrow peak, noise?); the interval is widened accordingly, "
+            "but more evaluations or a kernel of your own are advised",
             RuntimeWarning,
             stacklevel=5,
         )
