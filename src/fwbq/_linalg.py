@@ -193,9 +193,9 @@ class CholeskyFactor:
                 return cls(lower, scale, 0.0, len(K))
             jitter = SMALLEST_JITTER
         # Diagonal pivoting brings the independent rows to the front, and their factor with them.
-        pivoted, order, rank, _ = scipy.linalg.lapack.dpstrf(scaled, lower=1, tol=RANK_TOLERANCE)
+        pivoted, order, rank = _pivoted_cholesky(scaled)
         trusted = int(np.sum(np.diagonal(pivoted)[:rank] ** 2 > TRUSTED_PIVOT))
-        rows = order[:trusted].astype(np.intp) - 1
+        rows = order[:trusted]
         independent = (rows, cls(np.tril(pivoted[:trusted, :trusted]), scale[rows], 0.0, trusted))
         diagonal = np.diagonal(scaled).copy()
         while True:
@@ -203,7 +203,7 @@ class CholeskyFactor:
             lower, ok = _cholesky(scaled)
             # A pivot far below the jitter is rounding error that happened to be positive.
             if ok and np.min(np.diagonal(lower), initial=np.inf) ** 2 > 0.1 * jitter:
-                return cls(lower, scale, jitter, int(rank), independent)
+                return cls(lower, scale, jitter, rank, independent)
             if jitter > LARGEST_JITTER:
                 raise _validate.not_positive_semidefinite(jitter)
             jitter *= 10.0
@@ -250,6 +250,13 @@ class CholeskyFactor:
 def _cholesky(a: FloatArray) -> tuple[FloatArray, bool]:
     lower, info = scipy.linalg.lapack.dpotrf(a, lower=1, clean=1)
     return lower, info == 0 and bool(np.all(np.isfinite(np.diagonal(lower))))
+
+
+def _pivoted_cholesky(a: FloatArray) -> tuple[FloatArray, NDArray[np.intp], int]:
+    """Return the lower factor of the rows taken in the order of largest pivots, that order, and the rank."""
+    tolerance = RANK_TOLERANCE * float(np.max(np.diagonal(a), initial=0.0))
+    factor, order, rank, _ = scipy.linalg.lapack.dpstrf(a, lower=1, tol=tolerance)
+    return factor, np.asarray(order, dtype=np.intp) - 1, int(rank)
 
 
 @dataclass(frozen=True, eq=False)
@@ -340,5 +347,4 @@ def numerical_rank(K: FloatArray) -> int:
     """
     scale = equilibration(np.diagonal(K))
     scaled = (scale[:, None] * K) * scale
-    _, _, rank, _ = scipy.linalg.lapack.dpstrf(scaled, lower=1, tol=RANK_TOLERANCE)
-    return int(rank)
+    return _pivoted_cholesky(scaled)[2]

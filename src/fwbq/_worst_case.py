@@ -92,8 +92,8 @@ class WorstCase(Protocol):
         """Return the numerical rank of K."""
 
 
-def best_weights(problem: WorstCase, constant: bool) -> tuple[FloatArray, Evaluation]:
-    """Return the weights with the smallest stated error, and that error.
+def best_weights(problem: WorstCase, constant: bool) -> FloatArray:
+    """Return the weights with the smallest stated error.
 
     Weights with the full freedom of K^-1 can be so large that rounding, not the points, limits them; smoother ones then
     have the smaller error *and* the smaller floor. So a few levels of smoothing are tried, and the best by the error
@@ -104,7 +104,7 @@ def best_weights(problem: WorstCase, constant: bool) -> tuple[FloatArray, Evalua
     for candidate, evaluation in problem.candidates(constant):
         if evaluation.stated < best.stated:
             w, best = candidate, evaluation
-    return w, best
+    return w
 
 
 class RidgePath:

@@ -317,11 +317,12 @@ def bayes_rule(
         )
         warnings.warn(remedy, RuntimeWarning, stacklevel=2)
         return Rule(x, np.zeros(len(x)), 0.0, 0.0, "bayes", "zero", remedy, embedding, index)
-    w, error = best_weights(problem, constant)
+    w = best_weights(problem, constant)
     if max_abs_weights is not None and np.abs(w).sum() > max_abs_weights:
         w, ridge = problem.ridge_path(constant).capped(max_abs_weights)
-        error = problem.evaluate(w)
         notes.append(f"sum |w| capped at {max_abs_weights:g} by a ridge of {ridge:.2g}")
+    # Evaluated as for any other weights, so that equal weights have equal errors to the bit.
+    error = _evaluate(embedding, x, w)
     rank = problem.rank()
     if rank < len(x):
         notes.append(f"numerical rank {rank} of {len(x)}")
