@@ -16,8 +16,9 @@ class ExpQuadNormal(Line):
 
     mu(x) = variance (l / S) exp(-(x - m)^2 / (2 S^2)) M(m*, s*) / M(m, s)
 
-    with M(m, s) = Phi((b - m)/s) - Phi((a - m)/s), S^2 = l^2 + s^2, m* = (x s^2 + m l^2) / S^2, s* = l s / S. The exponentials are anchored at the largest value of
-    the integrand on [a, b], so that neither numerator nor denominator underflows before their quotient does.
+    with M(m, s) = Phi((b - m)/s) - Phi((a - m)/s), S^2 = l^2 + s^2, m* = (x s^2 + m l^2) / S^2 and s* = l s / S. The
+    exponentials are anchored at the largest value of the integrand on [a, b], so that neither numerator nor
+    denominator underflows before their quotient does.
 
     Without bounds the double integral is variance l / sqrt(l^2 + 2 s^2); with bounds it is the bivariate normal
     probability of a square, taken here as the one-dimensional integral of mu because the closed form by Owen's T

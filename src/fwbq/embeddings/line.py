@@ -18,6 +18,9 @@ _DEGREES = np.arange(ORDER)
 # Values at the nodes -> coefficients of the Legendre series.
 TO_SERIES = (_DEGREES[:, None] + 0.5) * eval_legendre(_DEGREES[:, None], NODES) * WEIGHTS
 _TOLERANCE = 1e-14
+# Panels with more mass than this are integrated first; of the others those whose share is above the second.
+_HEAVY = 1e-6
+_UNSEEN = 1e-18
 _LEVELS = 60
 
 
@@ -25,6 +28,7 @@ class Line(ABC):
     """The mean element of a one-dimensional kernel under a one-dimensional measure."""
 
     method: str
+    amplitude: float
     p: "Density"
 
     @abstractmethod
@@ -103,21 +107,30 @@ class Density(ABC):
             Further places where the integrand changes its character.
         """
         total = 0.0
+        parts = []
         for side in self.sides():
             own = side.edges
-            start = own[0]
-            if start > 0.0:
+            if own[0] > 0.0:
                 # The integrand itself is not smooth at the peak: down to a millionth the panels are graded.
-                own = np.concatenate([start * 0.25 ** np.arange(12.0, 0.0, -1.0), own])
+                own = np.concatenate([own[0] * 0.25 ** np.arange(12.0, 0.0, -1.0), own])
                 nodes, weights = side.peak(own[0])
                 total += float(weights @ function.mean(side.position(nodes)))
             t = (edges - side.origin) / side.scale
             own = np.unique(np.concatenate([own, t[(t > own[0]) & (t < own[-1])]]))
+            left, right = own[:-1], own[1:]
+            nodes, weights = panel_nodes(left, right)
+            mass = np.sum(side.density(nodes) * weights, axis=1)
 
             def integrand(t: Array, side: Side = side) -> Array:
                 return function.mean(side.position(t)) * side.density(t)
 
-            total += integrate_panels(integrand, own)
+            heavy = mass > _HEAVY
+            total += integrate_panels(integrand, left[heavy], right[heavy])
+            parts.append((integrand, left[~heavy], right[~heavy], mass[~heavy]))
+        for integrand, left, right, mass in parts:
+            # A light panel matters only if the whole is as small, as for two measures far from each other.
+            seen = mass * function.amplitude > _UNSEEN * total
+            total += integrate_panels(integrand, left[seen], right[seen])
         return total
 
     def characteristic(self, frequencies: Array) -> tuple[NDArray[np.complex128], str]:
@@ -177,8 +190,8 @@ class UniformOnInterval(Density):
         return np.exp(1j * frequencies * middle) * np.sinc(frequencies * (self.width / (2.0 * np.pi))), "closed form"
 
 
-def integrate_panels(integrand: Callable[[Array], Array], edges: Array) -> float:
-    """Return the integral over the panels by Gauss-Legendre rules of 20 nodes and bisection.
+def integrate_panels(integrand: Callable[[Array], Array], left: Array, right: Array) -> float:
+    """Return the integral over panels [left_i, right_i] by Gauss-Legendre rules of 20 nodes and bisection.
 
     A panel is split until it agrees with its two halves to 1e-14 of the whole integral; all active panels are evaluated
     in one call.
@@ -188,7 +201,6 @@ def integrate_panels(integrand: Callable[[Array], Array], edges: Array) -> float
     ArithmeticError
         If 60 bisections do not reach the tolerance.
     """
-    left, right = edges[:-1], edges[1:]
     coarse = _panel_values(integrand, left, right)
     done = 0.0
     for _ in range(_LEVELS):
@@ -219,4 +231,4 @@ def panel_nodes(left: Array, right: Array) -> tuple[Array, Array]:
 
 def _panel_values(integrand: Callable[[Array], Array], left: Array, right: Array) -> Array:
     t, weights = panel_nodes(left, right)
-    return np.sum(integrand(t.ravel()).reshape(t.shape) * weights, axis=1)
+    return np.asarray(np.sum(integrand(t.ravel()).reshape(t.shape) * weights, axis=1))

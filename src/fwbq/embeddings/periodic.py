@@ -22,6 +22,11 @@ class SobolevUniform(Line):
     method: str = "closed form"
 
     @property
+    def amplitude(self) -> float:  # type: ignore[override]
+        """The largest value of the kernel."""
+        return float(self.kernel.diag(np.zeros((1, 1)))[0])
+
+    @property
     def _whole(self) -> bool:
         return self.p.lower == 0.0 and self.p.upper == 1.0
 

@@ -41,6 +41,11 @@ class QuadratureLine(Line):
     p: Density
     method: str = "1-d quadrature"
 
+    @cached_property
+    def amplitude(self) -> float:  # type: ignore[override]
+        """The largest value of the kernel."""
+        return float(self._profile(np.zeros(1))[0])
+
     def mean(self, x: Array) -> Array:
         """Return mu(x) for points x of shape (n,)."""
         return self._integral(x, self._profile)
@@ -104,7 +109,7 @@ class QuadratureLine(Line):
         gap = np.abs(t - nearest) * abs(side.scale)
         value = self._profile(gap)
         rate = np.abs(self._slope(gap)) / np.where(value > 0.0, value, 1.0)
-        decay = 1.0 / (1.0 / lengthscale(self.kernel) + rate) / abs(side.scale)
+        decay = 1.0 / np.maximum(1.0 / lengthscale(self.kernel), rate) / abs(side.scale)
         steps = decay[:, None] * _GRID
         below = np.maximum(nearest[:, None] - steps, left[:, None])
         above = np.minimum(nearest[:, None] + steps, right[:, None])

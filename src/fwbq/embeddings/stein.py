@@ -4,7 +4,7 @@ import numpy as np
 
 from .._validate import Array
 from ..kernels import Stein
-from ..measures import Gaussian, GaussianMixture, Measure, Product, TruncatedGaussian
+from ..measures import Empirical, Gaussian, GaussianMixture, Measure, Product, TruncatedGaussian
 from .base import Embedding, refuse, register
 
 _PROBES = 16
@@ -13,7 +13,7 @@ _AGREEMENT = 1e-6
 _BOUNDARY = 1e-13
 
 
-@register([Stein], [Gaussian, GaussianMixture, TruncatedGaussian, Product, Measure], "zero by construction")
+@register([Stein], [Gaussian, GaussianMixture, TruncatedGaussian, Product, Empirical, Measure], "zero by construction")
 class SteinEmbedding(Embedding):
     """The Langevin-Stein kernel of a density under that density: mean and variance are zero.
 
@@ -21,6 +21,9 @@ class SteinEmbedding(Embedding):
     support. The score is compared with the measure's at 16 seeded points of the measure, where the measure has one; a
     bound with density (as of Uniform, and of TruncatedGaussian unless far out) is refused, because the identity then
     has a boundary term.
+
+    An Empirical measure stands for the density that its points were drawn towards, by a Markov chain say: mean and
+    variance are those of the density, zero, so that designs thin the points towards it and not towards the sample.
     """
 
     kernel: Stein
@@ -36,7 +39,7 @@ class SteinEmbedding(Embedding):
             scale = np.abs(expected) + np.abs(given) + 1.0 / measure.scale
             if given.shape != x.shape or not np.all(np.abs(given - expected) <= _AGREEMENT * scale):
                 raise refuse(kernel, measure, "the kernel's score is not that of the measure, so its mean is not zero")
-        if _has_boundary(measure, x[0]):
+        if not isinstance(measure, Empirical) and _has_boundary(measure, x[0]):
             raise refuse(kernel, measure, "the density does not vanish at its bounds, so the mean is not zero")
         super().__init__(kernel, measure, "zero by construction")
 
