@@ -595,6 +595,40 @@ def test_tasks_that_an_executor_forgot_are_handed_out_again():
         Evaluator(one_point, 1, executor=pool, vectorized=False)(LINE)
 
 
+class Deadly(ThreadPoolExecutor):
+    """Lose every task with x = 3, and the first task with x = 6 because it waited on the same worker."""
+
+    def __init__(self):
+        super().__init__(2)
+        self.together = []
+        self.innocent = 1
+
+    def submit(self, fn, f, x, *args, **kwargs):
+        self.together.append(x[:, 0].tolist())
+        if (x == 3.0).any() or ((x == 6.0).any() and self.innocent):
+            self.innocent -= (x == 6.0).any()
+            future = Future()
+            future.set_exception(OSError("worker died"))
+            return future
+        return super().submit(fn, f, x, *args, **kwargs)
+
+
+@pytest.mark.parametrize("chunk", [1, 4])
+def test_a_point_is_convicted_only_when_its_worker_was_lost_with_nothing_else_on_it(chunk):
+    with Deadly() as pool:
+        options = {"vectorized": True, "chunk_size": chunk, "executor": pool, "on_error": "skip"}
+        result = Evaluator(lambda x: 10.0 * x[:, 0], 1, **options)(LINE)
+        assert result.skipped.tolist() == [3] and result.n_new == 7
+        assert result.failures[0].reason == "its worker was lost (OSError: worker died)"
+        assert result.values[result.kept].tolist() == (10.0 * np.delete(LINE[:, 0], 3)).tolist()
+        # Suspects go last; the innocent is called as it was before, the other's points one by one.
+        one_by_one = [[0.0], [1.0], [2.0], [3.0]]
+        retried = [[3.0], [6.0]] if chunk == 1 else [[0.0, 1.0, 2.0, 3.0], [4.0, 5.0, 6.0, 7.0], *one_by_one]
+        assert pool.together[8 // chunk :] == retried
+        with pytest.raises(EvaluationError, match=r"at point \[3.0\] \(row 0 of 1\): its worker was lost"):
+            Evaluator(one_point, 1, executor=pool)(LINE[3:4])
+
+
 @pytest.mark.parametrize("workers", [0, 3])
 def test_an_interruption_keeps_what_is_done_and_cancels_what_is_pending(workers, tmp_path):
     begun, finished = [], []

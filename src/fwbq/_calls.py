@@ -51,9 +51,9 @@ class _BadResult(TypeError):
 
 
 def evaluate_rows(
-    f: Callable[[FloatArray], Any], x: FloatArray, vectorized: bool, timeout: float | None
+    f: Callable[[FloatArray], Any], x: FloatArray, attempt: int, *, vectorized: bool, timeout: float | None
 ) -> list[FloatArray | Trouble]:
-    """Evaluate the rows of x in one call of a vectorised f, or one by one."""
+    """Evaluate the rows of x in one call of a vectorised f, or one by one; `attempt` only tells equal calls apart."""
     if vectorized and len(x) > 1:
         try:
             return list(_checked(_call(f, x, timeout), len(x)))
@@ -71,8 +71,8 @@ def evaluate_rows(
     return results
 
 
-def find_out(f: Callable[[FloatArray], Any], x: FloatArray, timeout: float | None) -> Finding:
-    """Find out how f wants to be called, on three points."""
+def find_out(f: Callable[[FloatArray], Any], x: FloatArray, attempt: int, *, timeout: float | None) -> Finding:
+    """Find out how f wants to be called, on three points; `attempt` only tells equal calls apart."""
     try:
         two = _checked(_call(f, x[:-1], timeout), PROBE - 1)
         one = _checked(_call(f, x[-1:], timeout), 1)

@@ -8,6 +8,7 @@ parameter, what was expected, what came and what to do.
 import math
 import operator
 from collections.abc import Iterable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -455,23 +456,26 @@ def function(f: Any, name: str) -> Any:
 
 
 def executor(x: Any, name: str, f: Any) -> Any:
-    """None or a concurrent.futures executor; for a pool of processes ``f`` must be fit to travel."""
+    """None or a concurrent.futures executor; ``f`` must be fit to travel to its processes, if it has any."""
     if x is None:
         return None
-    import pickle
     from concurrent.futures import Executor, ProcessPoolExecutor
 
     if not isinstance(x, Executor):
         hint = ": for Dask pass client.get_executor()" if hasattr(x, "get_executor") else ""
         raise TypeError(f"`{name}` must be a concurrent.futures.Executor or None, got {type(x).__name__}{hint}")
     if isinstance(x, ProcessPoolExecutor):
-        try:
-            pickle.dumps(f)
-        except Exception as error:
-            raise TypeError(
-                f"`f` cannot be sent to the processes of `{name}` ({type(error).__name__}: {error}): define it at the "
-                "top level of a module, or use a ThreadPoolExecutor"
-            ) from error
+        pickler, hint = "pickle", "define it at the top level of a module, or use a ThreadPoolExecutor"
+    elif type(x).__module__.startswith("distributed."):
+        pickler, hint = "cloudpickle", "keep locks, files and connections out of it"
+    else:
+        return x
+    try:
+        import_module(pickler).dumps(f)
+    except Exception as error:
+        raise TypeError(
+            f"`f` cannot be sent to the processes of `{name}` ({type(error).__name__}: {error}): {hint}"
+        ) from error
     return x
 
 

@@ -6,19 +6,10 @@ number of workers nor what the journal holds, results are put back in the order 
 
 import math
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import (
-    BrokenExecutor,
-    CancelledError,
-    Executor,
-    Future,
-    ProcessPoolExecutor,
-    ThreadPoolExecutor,
-)
+from concurrent.futures import BrokenExecutor, Executor
 from contextlib import nullcontext
-from dataclasses import dataclass
-from queue import Empty, SimpleQueue
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -27,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _validate
 from ._calls import PROBE, Finding, Trouble, evaluate_rows, find_out, named
+from ._dispatch import Dispatch, Landed, Task
 from ._progress import Progress
 from ._tags import function_tag
 from .journal import Journal, JournalError, point_keys
@@ -44,10 +36,6 @@ _CALLS_PER_BATCH = 16
 _LARGEST_CALL = 512
 # With on_error="skip" the first points may be bad ones; after this many the fault is f's.
 _PROBE_ATTEMPTS = 8
-# How often a task is handed out again that was cancelled by someone else (a restarted Dask scheduler, for example).
-_RESUBMISSIONS = 2
-# Executors that do not say how many workers they have get this many calls at once, at least.
-_SMALLEST_WINDOW = 64
 
 
 class EvaluationError(RuntimeError):
@@ -206,9 +194,10 @@ class Evaluator:
     *A vectorised f that fails* does not say at which point: the points of the failed call are tried one by one, as
     (1, d) arrays, and the others are kept.
 
-    *Lost workers.* Dask runs the work of a lost worker again by itself, and gives up on a call that lost several; its
-    points are then failures. A process pool that loses a worker is broken for good: the error says so, with everything
-    finished kept; the same call with a new pool and the same journal goes on from there.
+    *Lost workers.* Dask runs the work of a lost worker again by itself, and gives up on a call that was on several of
+    them; it may only have waited there, so such calls are tried again one at a time when everything else is done, and
+    only a point that is lost alone is a failure. A process pool that loses a worker is broken for good: the error says
+    so, with everything finished kept; the same call with a new pool and the same journal goes on from there.
 
     Examples
     --------
@@ -392,7 +381,7 @@ class _Batch:
             if missing:
                 self._find_out(missing)
         if self.stop is None:
-            self._work(self._tasks(self._calls(opening)))
+            self._work(self._tasks(self._calls(opening)), self._settle)
         self._conclude()
 
     def _calls(self, opening: bool) -> Iterator[list[int]]:
@@ -409,13 +398,15 @@ class _Batch:
         for start in range(0, len(rows), size):
             yield rows[start : start + size]
 
-    def _tasks(self, calls: Iterable[list[int]]) -> "Iterator[_Task]":
+    def _tasks(self, calls: Iterable[list[int]]) -> Iterator[Task]:
         """Leave out what is known by now. Asked for one by one, so that a second process's results are seen."""
         own = self.evaluator
         for call in calls:
             rows = self._not_in_journal([i for i in call if self.keys[i] not in own._known and i not in self.failures])
             if rows:
-                yield _Task(rows, (evaluate_rows, own.f, self.x[rows], bool(own.vectorized), own.timeout))
+                yield Task(
+                    rows, evaluate_rows, own.f, self.x[rows], {"vectorized": own.vectorized, "timeout": own.timeout}
+                )
 
     def _not_in_journal(self, rows: list[int]) -> list[int]:
         own = self.evaluator
@@ -435,7 +426,8 @@ class _Batch:
         for attempt in attempts:
             rows = (missing[attempt:] + missing[:attempt])[:PROBE]
             x = self.x[[rows[k % len(rows)] for k in range(PROBE)]]
-            finding = self._alone(_Task(rows, (find_out, own.f, x, own.timeout)))
+            task = Task(rows, find_out, own.f, x, {"timeout": own.timeout}, divisible=False)
+            finding = self._alone(task)
             if finding is None:
                 return
             if finding.vectorized is not None:
@@ -443,7 +435,7 @@ class _Batch:
                 # The calls of a later attempt are not those of an undisturbed run: only the finding is used then.
                 if attempt == 0:
                     known = finding.rows[: len(rows)]  # a batch of one or two points was padded with repeats
-                    self._settle([(rows[: len(known)], known)])
+                    self._settle([Landed(replace(task, rows=rows[: len(known)]), known)])
                 return
             first = first or finding
         assert first is not None
@@ -462,92 +454,47 @@ class _Batch:
 
     # -- doing it -----------------------------------------------------------------------------------------------------
 
-    def _alone(self, task: "_Task") -> Any:
+    def _alone(self, task: Task) -> Any:
         """Run one task and return what it returns, or set `stop`."""
-        result: list[Any] = []
-        self._work(iter([task]), lambda done: result.extend(value for _, value in done))
-        if self.failures and self.stop is None:  # its worker was lost
+        results: list[Any] = []
+        self._work(iter([task]), lambda landed: results.extend(item.result for item in landed))
+        if self.failures and self.stop is None:  # its workers were lost
             self.stop = self._error()
-        return result[0] if result and self.stop is None else None
+        return results[0] if results and self.stop is None else None
 
-    def _work(self, tasks: "Iterator[_Task]", settle: "Callable[[list[Any]], None] | None" = None) -> None:
-        settle = settle or self._settle
-        if self.evaluator.executor is None:
+    def _work(self, tasks: Iterator[Task], settle: Callable[[list[Landed]], None]) -> None:
+        executor = self.evaluator.executor
+        if executor is None:
             for task in tasks:
-                settle([(task.rows, task.call[0](*task.call[1:]))])
+                settle([Landed(task, task.run())])
                 if self._must_stop():
                     return
-        else:
-            self._spread(tasks, self.evaluator.executor, settle)
+            return
+        dispatch = Dispatch(executor, self.evaluator.in_flight)
+        try:
+            for landed in dispatch.run(tasks, self._must_stop):
+                settle([item for item in landed if item.fault is None])
+                for item in landed:
+                    if item.fault is not None and item.fatal:
+                        self.stop = self.stop or self._broken([item.task, *dispatch.under_way()], item.fault)
+                    elif item.fault is not None and not self._must_stop():
+                        for i in item.task.rows:
+                            self._fail(i, f"its worker was lost ({named(item.fault)})", item.fault)
+        except BaseException:  # an interruption: nothing is waited for, what is finished is kept
+            settle(dispatch.abandon())
+            raise
 
     def _must_stop(self) -> bool:
         return self.stop is not None or (bool(self.failures) and self.evaluator.on_error == "raise")
 
-    def _spread(self, tasks: "Iterator[_Task]", executor: Executor, settle: "Callable[[list[Any]], None]") -> None:
-        """Hand tasks out, a window at a time, and settle them as they finish, in whatever order they do."""
-        window = _Window(executor, self.evaluator.in_flight)
-        finished: SimpleQueue[Future[Any]] = SimpleQueue()
-        flying: dict[Future[Any], _Task] = {}
-        again: list[_Task] = []
-        try:
-            while True:
-                while not self._must_stop() and len(flying) < window.size():
-                    task = again.pop() if again else next(tasks, None)
-                    if task is None:
-                        break
-                    try:
-                        future = executor.submit(*task.call)
-                    except Exception as error:
-                        self.stop = self._broken([task], error)
-                        break
-                    flying[future] = task
-                    future.add_done_callback(finished.put)
-                if not flying:
-                    return
-                if self._must_stop() and isinstance(executor, ThreadPoolExecutor | ProcessPoolExecutor):
-                    # These refuse to cancel what has begun. Dask would drop that too, so its window is waited for.
-                    for future in list(flying):
-                        future.cancel()
-                done: list[tuple[list[int], Any]] = []
-                lost: BrokenExecutor | None = None
-                landed = _drained(finished)
-                for future in landed:
-                    task = flying[future]
-                    fault = CancelledError() if future.cancelled() else future.exception()
-                    if fault is None:
-                        done.append((task.rows, future.result()))
-                    elif isinstance(fault, CancelledError) and self._must_stop():
-                        pass
-                    elif isinstance(fault, CancelledError) and task.resubmissions < _RESUBMISSIONS:
-                        again.append(_Task(task.rows, task.call, task.resubmissions + 1))
-                    elif isinstance(fault, KeyboardInterrupt):  # Ctrl-C reached the worker before us
-                        raise fault
-                    elif isinstance(fault, BrokenExecutor):
-                        lost = fault
-                    else:
-                        for i in task.rows:
-                            self._fail(i, f"its worker was lost ({named(fault)})", fault)
-                if done:
-                    settle(done)
-                if lost is not None and self.stop is None:
-                    self.stop = self._broken([t for f, t in flying.items() if not _succeeded(f)], lost)
-                for future in landed:  # only now: what an interruption finds in `flying` is kept
-                    del flying[future]
-        except BaseException:
-            # An interruption: nothing is waited for, what is there is kept.
-            for future in flying:
-                future.cancel()
-            settle([(t.rows, f.result()) for f, t in flying.items() if _succeeded(f)])
-            raise
-
     # -- results ------------------------------------------------------------------------------------------------------
 
-    def _settle(self, done: "list[tuple[list[int], list[FloatArray | Trouble]]]") -> None:
+    def _settle(self, landed: list[Landed]) -> None:
         """Judge finished rows, record the good ones in one transaction and note the others."""
         own = self.evaluator
         good: dict[bytes, FloatArray] = {}
-        for rows, results in done:
-            for i, result in zip(rows, results, strict=True):
+        for item in landed:
+            for i, result in zip(item.task.rows, item.result, strict=True):
                 if isinstance(result, Trouble):
                     self._fail(i, str(result), result.restored())
                 elif not self._fix_shape(result):
@@ -557,7 +504,7 @@ class _Batch:
                     self._fail(i, f"it returned {_written(result)}", None)
                 else:
                     good[self.keys[i]] = result
-        self.progress.advance(sum(len(rows) for rows, _ in done))
+        self.progress.advance(sum(len(item.task.rows) for item in landed))
         if isinstance(self.stop, JournalError):  # the disk is full: hold what still comes in
             own._unrecorded.update(good)
             return
@@ -579,15 +526,16 @@ class _Batch:
     def _fail(self, i: int, reason: str, cause: BaseException | None) -> None:
         self.failures[i] = Failure(i, self.x[i], reason, cause)
 
-    def _broken(self, tasks: "Sequence[_Task]", error: BaseException) -> EvaluationError:
-        rows = sorted(i for task in tasks for i in task.rows)
+    def _broken(self, tasks: Sequence[Task], error: BaseException) -> EvaluationError:
+        rows = sorted({i for task in tasks for i in task.rows})
         shown = ", ".join(_written(self.x[i]) for i in rows[:3]) + (", …" if len(rows) > 3 else "")
-        failed = tuple(Failure(i, self.x[i], "its worker was lost", error) for i in rows)
+        failed = tuple(Failure(i, self.x[i], f"the executor failed ({named(error)})", error) for i in rows)
+        died = isinstance(error, BrokenExecutor)
         return _caused(
             EvaluationError(
                 f"the executor failed ({named(error)}) while {len(rows)} evaluation(s) were under way, at {shown}. "
-                "A worker process dies when f crashes the interpreter or memory runs out. "
-                f"{self._kept_words()} A new executor{self._resume_words()} goes on from there.",
+                + ("A worker process dies when f crashes the interpreter or memory runs out. " if died else "")
+                + f"{self._kept_words()} A new executor{self._resume_words()} goes on from there.",
                 failed,
             ),
             error,
@@ -628,53 +576,6 @@ class _Batch:
         if failed and own.on_error == "raise":
             raise self._error()
         own._failed.update((self.keys[failure.index], failure) for failure in failed)
-
-
-@dataclass(frozen=True)
-class _Task:
-    rows: list[int]
-    call: tuple[Any, ...]
-    resubmissions: int = 0
-
-
-class _Window:
-    """How many tasks an executor should hold at a time.
-
-    Enough to keep every worker busy; not all of them, so that an error does not wait for thousands of evaluations and a
-    second process on the same journal can share the work.
-    """
-
-    def __init__(self, executor: Executor, in_flight: int | None) -> None:
-        self._executor = executor
-        self._fixed = in_flight
-        self._asked = -math.inf
-        self._size = _SMALLEST_WINDOW
-
-    def size(self) -> int:
-        if self._fixed is not None:
-            return self._fixed
-        workers = getattr(self._executor, "_max_workers", None)  # the pools of the standard library, loky, mpi4py
-        if isinstance(workers, int):
-            return 2 * workers
-        client = getattr(self._executor, "_client", None)  # Dask: a cluster may grow, so ask now and then
-        if client is not None and hasattr(client, "nthreads") and time.monotonic() - self._asked > 1.0:
-            self._asked = time.monotonic()
-            self._size = max(_SMALLEST_WINDOW, 2 * sum(client.nthreads().values()))
-        return self._size
-
-
-def _drained(queue: "SimpleQueue[Future[Any]]") -> list[Future[Any]]:
-    """Wait for a finished future; return it with all that have finished meanwhile, to be recorded at once."""
-    landed = [queue.get()]
-    while True:
-        try:
-            landed.append(queue.get_nowait())
-        except Empty:
-            return landed
-
-
-def _succeeded(future: Future[Any]) -> bool:
-    return future.done() and not future.cancelled() and future.exception() is None
 
 
 def _caused(error: EvaluationError, cause: "BaseException | Trouble | None") -> EvaluationError:

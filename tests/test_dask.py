@@ -1,0 +1,156 @@
+"""A real cluster: Dask's scheduler and worker processes on this machine, with workers that are killed."""
+
+import logging
+import os
+import signal
+import threading
+import time
+import traceback
+
+import dask
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+
+from fwbq.evaluate import EvaluationError, Evaluator
+from fwbq.journal import Journal
+
+DIM = 4
+MATRIX = np.random.default_rng(8).normal(size=(DIM, 30))
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address=None,
+            worker_dashboard_address=None,
+            silence_logs=logging.CRITICAL,  # a killed worker is reported at length
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def sample(n):
+    return np.random.default_rng(0).normal(size=(n, DIM))
+
+
+def slow_product(log, seconds):
+    """Bits that depend on how many rows are multiplied at once; each call is written down with its process."""
+
+    def f(x):
+        time.sleep(seconds * len(x))
+        y = np.tanh(x @ MATRIX @ MATRIX.T @ MATRIX).sum(axis=1)
+        with open(log, "a") as file:
+            file.write("".join(f"{os.getpid()} {row.tobytes().hex()}\n" for row in x))
+        return y
+
+    return f
+
+
+def calls(log):
+    """Return (process, point) of every finished evaluation."""
+    return [tuple(line.split()) for line in log.read_text().splitlines()] if log.exists() else []
+
+
+def test_a_cluster_changes_no_bit(client, tmp_path):
+    x, f = sample(70), slow_product(tmp_path / "log", 0.0)
+    serial = Evaluator(f, DIM)(x).values
+    (tmp_path / "log").unlink()
+    evaluate = Evaluator(f, DIM, executor=client.get_executor())
+    assert evaluate(x).values.tobytes() == serial.tobytes()
+    assert evaluate.vectorized is True
+    processes = {process for process, _ in calls(tmp_path / "log")}
+    assert len(processes) == 2 and str(os.getpid()) not in processes
+
+
+def test_a_worker_that_is_killed_halfway_changes_no_bit_and_loses_nothing(client, tmp_path):
+    x, log = sample(100), tmp_path / "log"
+    serial = Evaluator(slow_product(tmp_path / "serial", 0.0), DIM)(x).values
+    client.wait_for_workers(2, timeout=60)
+    victim = next(iter(client.run(os.getpid).values()))
+    at_the_kill = {}
+
+    def kill_halfway():
+        while len(calls(log)) < len(x) // 2:
+            time.sleep(0.005)
+        at_the_kill["recorded"] = {row.tobytes().hex() for row in journal.evaluations()[0]}
+        at_the_kill["calls"] = len(calls(log))
+        os.kill(victim, signal.SIGKILL)
+
+    with Journal(tmp_path / "run.db", {}) as journal:
+        killer = threading.Thread(target=kill_halfway)
+        killer.start()
+        result = Evaluator(slow_product(log, 0.01), DIM, executor=client.get_executor(), journal=journal)(x)
+        killer.join()
+        assert result.values.tobytes() == serial.tobytes()
+        assert (result.n_new, result.n_reused, result.n_skipped, len(journal)) == (100, 0, 0, 100)
+    assert str(victim) in {process for process, _ in calls(log)}  # it did work,
+    assert 0 < len(at_the_kill["recorded"]) < 100  # it died in between,
+    later = {point for _, point in calls(log)[at_the_kill["calls"] :]}
+    assert later and not later & at_the_kill["recorded"]  # and what was recorded by then was not evaluated again
+    client.wait_for_workers(2, timeout=60)
+    assert victim not in client.run(os.getpid).values()
+
+
+def test_a_point_that_kills_every_worker_is_named(client, tmp_path):
+    x = np.arange(6.0)[:, None] * np.ones(DIM)
+    killers = tmp_path / "killers"
+
+    def deadly(x):
+        if x[0] == 2.0:
+            with open(killers, "a") as file:
+                file.write("x")
+            os.kill(os.getpid(), signal.SIGKILL)
+        return x[0]
+
+    client.wait_for_workers(2, timeout=60)
+    evaluate = Evaluator(deadly, DIM, vectorized=False, on_error="skip", executor=client.get_executor())
+    result = evaluate(x)
+    assert result.skipped.tolist() == [2] and "KilledWorker" in result.failures[0].reason
+    assert result.values[result.kept].tolist() == [0.0, 1.0, 3.0, 4.0, 5.0]
+    assert len(killers.read_text()) > 1  # Dask did try again
+
+
+def test_errors_and_timeouts_on_a_cluster_name_the_point(client):
+    x = np.arange(6.0)[:, None] * np.ones(DIM)
+    client.wait_for_workers(2, timeout=60)
+
+    def raises(x):
+        if x[0] == 3.0:
+            raise ValueError("three is no good")
+        return x[0]
+
+    def hangs(x):
+        if x[0] == 3.0:
+            time.sleep(60.0)
+        return x[0]
+
+    with pytest.raises(EvaluationError, match=r"at point \[3.0, 3.0, 3.0, 3.0\] \(row 3 of 6\)") as error:
+        Evaluator(raises, DIM, vectorized=False, executor=client.get_executor())(x)
+    assert isinstance(error.value.__cause__, ValueError)
+    assert "in raises" in "".join(traceback.format_exception(error.value))  # where it happened, on the worker
+    result = Evaluator(hangs, DIM, vectorized=False, executor=client.get_executor(), timeout=0.5, on_error="skip")(x)
+    assert result.skipped.tolist() == [3] and "timed out" in result.failures[0].reason
+
+
+def test_the_client_itself_is_not_an_executor(client):
+    with pytest.raises(TypeError, match=r"for Dask pass client\.get_executor\(\)"):
+        Evaluator(np.sin, DIM, executor=client)
+
+
+def test_a_function_that_cannot_travel_is_a_clear_error(client):
+    lock = threading.Lock()
+
+    def guarded(x):
+        with lock:
+            return x[0]
+
+    with pytest.raises(TypeError, match=r"cannot pickle '_thread.lock' object\): keep locks"):
+        Evaluator(guarded, DIM, executor=client.get_executor())
