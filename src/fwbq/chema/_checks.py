@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
@@ -21,7 +22,7 @@ def fail(message: str) -> NoReturn:
 
 
 def listed(items: Iterable[object], most: int = 6) -> str:
-    """Some of the items, quoted, for a message; says how many more there are."""
+    """Quote some of the items for a message, and say how many more there are."""
     every = [repr(item) for item in items]
     more = len(every) - most
     return ", ".join(every[:most]) + (f" and {more} more" if more > 0 else "")
@@ -82,8 +83,7 @@ def names(given: Sequence[str] | None, n_enzymes: int) -> tuple[str, ...]:
 def distinct(items: Sequence[str], name: str) -> None:
     """Refuse repetitions."""
     if len(set(items)) != len(items):
-        seen: set[str] = set()
-        twice = dict.fromkeys(item for item in items if item in seen or seen.add(item))
+        twice = [item for item, count in Counter(items).items() if count > 1]
         fail(f"`{name}` repeats {listed(twice)}; every name must be different")
 
 
@@ -131,7 +131,7 @@ def conditions(given: Sequence[str] | None, n_times: int) -> tuple[str, ...]:
 
 
 def time_courses(times: FloatArray, condition: tuple[str, ...]) -> None:
-    """Times increase within every condition and there are enough of them."""
+    """Refuse times that do not increase within every condition, or are too few."""
     labels = np.array(condition, dtype=object)
     if not len(times):
         fail("there are no times: a data set needs at least three")
@@ -156,7 +156,7 @@ def time_courses(times: FloatArray, condition: tuple[str, ...]) -> None:
 
 
 def combinable(names_of_each: Sequence[tuple[str, ...]], labels: Sequence[str] | None) -> None:
-    """Data sets to be stacked have the same enzymes, and a label each if there are labels."""
+    """Refuse to stack data sets with different enzymes, or labels that are not one for each."""
     if not names_of_each:
         fail("`datasets` is empty; there is nothing to combine")
     if any(each != names_of_each[0] for each in names_of_each):

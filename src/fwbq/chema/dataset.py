@@ -165,7 +165,7 @@ class Dataset:
         names = [self.names[j] for j in columns]
         truth = self.regulators if self.regulators is not None and set(self.regulators) <= set(names) else None
         return Dataset(
-            self.times[rows], self.substrate[rows], self.phospho[rows], self.enzymes[np.ix_(rows, list(columns))],
+            self.times[rows], self.substrate[rows], self.phospho[rows], self.enzymes[rows][:, list(columns)],
             names, condition=[self.condition[i] for i in rows], regulators=truth,
         )  # fmt: skip
 
@@ -219,7 +219,7 @@ class Dataset:
         )
 
     def rescaled(self, *, time: float = 1.0, level: float = 1.0, enzymes: ArrayLike = 1.0) -> Dataset:
-        """The same data in other units: everything is divided by what is given.
+        """Return the same data in other units: everything is divided by what is given.
 
         The priors are not free of units: K is expected near 1 in units of the substrate's level, and V near 1
         in units of level per time per unit of enzyme. Data in arbitrary units should be brought there.
@@ -272,7 +272,7 @@ class Dataset:
         conditions: Sequence[str] | None = None,
         replicates: str | None = None,
     ) -> Dataset:
-        """Read a tidy CSV file: columns time, variable, value and, if there are any, condition and replicate.
+        r"""Read a tidy CSV file: columns time, variable, value and, if there are any, condition and replicate.
 
         Parameters
         ----------
@@ -295,7 +295,8 @@ class Dataset:
         Examples
         --------
         >>> import io
-        >>> table = "time,variable,value\\n0,S,1\\n0,S*,0\\n0,AKT,1\\n1,S,.8\\n1,S*,.2\\n1,AKT,2\\n2,S,.7\\n2,S*,.3\\n2,AKT,1"
+        >>> rows = ["0,S,1", "0,S*,0", "0,AKT,1", "1,S,.8", "1,S*,.2", "1,AKT,2", "2,S,.7", "2,S*,.3", "2,AKT,1"]
+        >>> table = "\n".join(["time,variable,value", *rows])
         >>> Dataset.from_csv(io.StringIO(table)).names
         ('AKT',)
         """
@@ -331,7 +332,7 @@ class Dataset:
         )  # fmt: skip
 
     def to_frame(self, substrate: str = "S", phospho: str | None = None) -> pd.DataFrame:
-        """A tidy table (time, variable, value, condition) of everything measured.
+        """Return a tidy table (time, variable, value, condition) of everything measured.
 
         Parameters
         ----------
@@ -362,7 +363,7 @@ class Dataset:
 
     @staticmethod
     def example() -> Dataset:
-        """The simulated set that comes with the package: 26 enzymes of which two regulate.
+        """Return the simulated set that comes with the package: 26 enzymes of which two regulate.
 
         Examples
         --------

@@ -76,7 +76,7 @@ class Increments:
 
 
 def increments(data: Dataset) -> tuple[Increments, ...]:
-    """The increments of every condition of a data set."""
+    """Return the increments of every condition of a data set."""
     result = []
     for part in data.split():
         largest = part.enzymes[:-1].max(axis=0, initial=0.0)
@@ -88,7 +88,7 @@ def increments(data: Dataset) -> tuple[Increments, ...]:
 
 
 def _saturation(level: FloatArray, k: FloatArray) -> FloatArray:
-    """The fraction level / (level + k): (len(k), len(level)); 0 at level 0 even where k is 0 (its limit k -> 0+)."""
+    """Return level / (level + k), (len(k), len(level)); 0 at level 0 even where k is 0 (the limit k -> 0+)."""
     below = level + k[:, None]
     return np.divide(level, below, out=np.zeros_like(below), where=level > 0)
 

@@ -279,7 +279,7 @@ def _squares(part: Increments, index: IntArray, points: FloatArray) -> tuple[Flo
             along = base.along[:, None] - first.along[:, a]
             across = first.rate[:, a] - first.length[:, a]
             squares[rows] = (part.n + 1) * single[:, a] + along**2 + across**2
-            rank[rows] = base.live[:, None] + first.live[:, a].astype(np.int64)
+            rank[rows] = base.live[:, None].astype(np.int64) + first.live[:, a]
             continue
         second = Columns.at(part, base, k[:, 2], enzymes)
         block, ranks, doubtful = _pairs(part.n, base, first, single, second, position)
@@ -294,7 +294,7 @@ def _squares(part: Increments, index: IntArray, points: FloatArray) -> tuple[Flo
 def _pairs(
     n: int, base: Base, first: Columns, single: FloatArray, second: Columns, position: IntArray
 ) -> tuple[FloatArray, RankArray, BoolArray]:
-    """The closed form for two enzymes, and where it should not be trusted.
+    """Evaluate the closed form for two enzymes, and say where it should not be trusted.
 
     With unit vectors q, p, s along the three columns made orthogonal and c = cos(p, second column),
     s'Y = t / sqrt(1 - c^2) for t = rate_b - c rate_a.
@@ -318,7 +318,7 @@ def _pairs(
     block += (rate_a - first.length[:, a] - length_b * cosine) ** 2
     # NaN, from sine2 = 0, must count as doubtful.
     doubtful = ~((residual * sine2 > _CANCELLATION * outside) & (sine2 > _CANCELLATION))
-    rank = base.live[:, None] + first.live[:, a].astype(np.int64) + second.live[:, b]
+    rank = base.live[:, None].astype(np.int64) + first.live[:, a] + second.live[:, b]
     return block, rank, doubtful
 
 

@@ -40,7 +40,8 @@ def read_midas(path: str | PathLike[str]) -> pd.DataFrame:
     treatments = [n for n in names if n.upper().startswith("TR:")]
     clocks = [n for n in names if n.upper().startswith("DA:")]
     values = [n for n in names if n.upper().startswith("DV:")]
-    for found, prefix, meaning in ((treatments, "TR:", "treatments"), (clocks, "DA:", "times"), (values, "DV:", "values")):
+    kinds = ((treatments, "TR:", "treatments"), (clocks, "DA:", "times"), (values, "DV:", "values"))
+    for found, prefix, meaning in kinds:
         if not found:
             _checks.fail(f"{path} is not a MIDAS file: no column begins with {prefix!r} ({meaning})")
     _checks.distinct(names, "columns")
@@ -49,7 +50,8 @@ def read_midas(path: str | PathLike[str]) -> pd.DataFrame:
         bad = numeric.isna() & (table[column].notna() | (column in clocks))
         if bad.any():
             first = int(np.flatnonzero(bad.to_numpy())[0])
-            _checks.fail(f"{path}, line {first + 2}: {table[column].iloc[first]!r} in column {column!r} is not a number")
+            cell = table[column].iloc[first]
+            _checks.fail(f"{path}, line {first + 2}: {cell!r} in column {column!r} is not a number")
         table[column] = numeric
     label = _labels(table, treatments)
     shared = next((c for c in clocks if c[3:].upper() == "ALL"), None)
@@ -58,7 +60,7 @@ def read_midas(path: str | PathLike[str]) -> pd.DataFrame:
         variable = column[3:]
         clock = next((c for c in clocks if c[3:] == variable), shared)
         if clock is None:
-            _checks.fail(f"{path} has values of {variable!r} but neither 'DA:ALL' nor 'DA:{variable}' gives their times")
+            _checks.fail(f"{path} has values of {variable!r}, but neither 'DA:ALL' nor 'DA:{variable}' for their times")
         part = pd.DataFrame(
             {"time": table[clock].astype(np.float64), "variable": variable, "value": table[column], "condition": label}
         )
@@ -74,7 +76,8 @@ def _labels(table: pd.DataFrame, treatments: list[str]) -> pd.Series:
     labels = []
     pieces = [(name, name.split(":")) for name in treatments]
     for row in table[treatments].fillna(0).to_numpy():
-        lines, others = [], []
+        lines: list[str] = []
+        others: list[str] = []
         for level, (_, parts) in zip(row, pieces, strict=True):
             if level == 0:
                 continue

@@ -92,7 +92,7 @@ def _three(c: FloatArray, r: FloatArray, w: FloatArray) -> FloatArray:
     row = np.arange(len(c))
     c1, c2, c3 = (c[row, order[:, j]] for j in range(3))
     r12, r13, r23 = (r[row, order[:, i], order[:, j]] for i, j in ((0, 1), (0, 2), (1, 2)))
-    p = ndtr(c1[:, None] * w) * _two(c2[:, None], c3[:, None], r23[:, None], w)
+    p = np.asarray(ndtr(c1[:, None] * w)) * _two(c2[:, None], c3[:, None], r23[:, None], w)
     determinant = 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23
     # Measured on random design matrices: 16 nodes are right to 1e-10 where the first variable keeps this much of its
     # variance given the others, 32 to 1e-8 in the worst case of a singular matrix.
@@ -128,7 +128,7 @@ def _plackett(
 def decay(c: FloatArray, r: FloatArray) -> tuple[FloatArray, FloatArray]:
     r"""Rate at which the orthant probability falls along its ray, and which constraints bind.
 
-    .. math:: \kappa = \min_{z \le c} \tfrac12 z'R^{-1}z = \max_{\lambda \ge 0} \; -\lambda'c - \tfrac12 \lambda'R\lambda
+    .. math:: \kappa = \min_{z \le c} \tfrac12 z'R^{-1}z = \max_{\lambda \ge 0} -\lambda'c - \tfrac12 \lambda'R\lambda
 
     so that P(Z <= wc) falls like exp(-kappa w^2). In at most three dimensions every set of binding constraints is
     tried; those with lambda >= 0 are feasible and the largest value is the answer.
@@ -159,12 +159,12 @@ def decay(c: FloatArray, r: FloatArray) -> tuple[FloatArray, FloatArray]:
             better = np.all(solution >= 0, axis=1) & (value > best)
             best[better] = value[better]
             multiplier[better] = 0.0
-            multiplier[np.ix_(np.flatnonzero(better), index)] = solution[better]
+            multiplier[np.flatnonzero(better)[:, None], index] = solution[better]
     return best, multiplier
 
 
 def _tail(h: FloatArray, r: FloatArray) -> FloatArray:
-    """log P(Z <= h) for small probabilities: condition on the constraint that binds hardest.
+    """Log of P(Z <= h) for small probabilities: condition on the constraint that binds hardest.
 
     With lambda its multiplier, the integrand over x = h_1 - z_1 >= 0 falls at least like exp(-lambda x - x^2/2).
     """

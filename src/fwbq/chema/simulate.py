@@ -16,8 +16,10 @@ __all__ = ["EXAMPLE", "simulate"]
 
 FloatArray = NDArray[np.float64]
 
+_WAVES = 4
+
 # The set shipped with the package is Dataset.simulate(**EXAMPLE), written by to_csv.
-EXAMPLE: dict[str, Any] = {"n_enzymes": 26, "rng": 2015, "regulators": ("E7", "E19"), "noise": 0.01}
+EXAMPLE: dict[str, Any] = {"n_enzymes": 26, "rng": 2010, "regulators": ("E7", "E19"), "noise": 0.01}
 
 
 def simulate(
@@ -28,7 +30,7 @@ def simulate(
     times: ArrayLike | None = None,
     noise: float = 0.01,
     total: float = 2.0,
-    initial: float = 0.2,
+    initial: float = 1.0,
     rates: ArrayLike | None = None,
     constants: ArrayLike | None = None,
     names: Sequence[str] | None = None,
@@ -40,9 +42,8 @@ def simulate(
         \frac{d y_{S^*}}{dt} = -V_0 \frac{y_{S^*}}{y_{S^*} + K_0}
             + \sum_{j \in \text{regulators}} V_j\, y_{E_j}(t) \frac{y_S}{y_S + K_j}, \qquad y_S = T - y_{S^*}.
 
-    Every enzyme follows a course of its own: a base level, a pulse (t/a) exp(1 - t/a) and an oscillation, with
-    random sizes, times and phases, positive throughout. Measured levels are the true ones times exp(noise z) with
-    z standard normal, independently.
+    Every enzyme follows a course of its own, the exponential of four waves with random sizes and phases. Measured
+    levels are the true ones times exp(noise z) with z standard normal, independently.
 
     Parameters
     ----------
@@ -124,18 +125,13 @@ def _kinetic(
 def _courses(
     n: int, start: float, span: float, rng: np.random.Generator
 ) -> Callable[[ArrayLike, Any], FloatArray]:
-    base = rng.uniform(0.2, 1.0, n)
-    height = rng.uniform(0.0, 2.0, n)
-    peak = span * rng.uniform(0.05, 0.8, n)
-    swing = rng.uniform(0.0, 0.6, n)
-    period = span * rng.uniform(0.2, 1.0, n)
-    phase = rng.uniform(0.0, 2 * np.pi, n)
+    size = 0.8 * rng.standard_normal((_WAVES, n)) / np.sqrt(np.arange(1, _WAVES + 1))[:, None]
+    phase = rng.uniform(0.0, 2 * np.pi, (_WAVES, n))
 
     def course(t: ArrayLike, which: Any) -> FloatArray:
-        s = np.asarray(t, dtype=np.float64)[..., None] - start
-        pulse = height[which] * (s / peak[which]) * np.exp(1.0 - s / peak[which])
-        wave = 1.0 + swing[which] * np.sin(2 * np.pi * s / period[which] + phase[which])
-        return np.asarray(base[which] * wave + pulse)
+        s = 2 * np.pi * (np.asarray(t, dtype=np.float64)[..., None] - start) / span
+        waves = [size[i, which] * np.sin((i + 1) * s + phase[i, which]) for i in range(_WAVES)]
+        return np.asarray(np.exp(np.sum(waves, axis=0)))
 
     return course
 

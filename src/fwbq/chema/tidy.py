@@ -45,7 +45,7 @@ def read_tidy(path: str | PathLike[str]) -> pd.DataFrame:
 
 
 def check_tidy(frame: pd.DataFrame, source: str = "the table") -> pd.DataFrame:
-    """The five columns in their types, or an error that names the first wrong line."""
+    """Return the five columns in their types, or fail and name the first wrong line."""
     import pandas as pd
 
     table = frame.rename(columns=lambda name: str(name).strip().removeprefix("\ufeff").lower())
@@ -195,11 +195,11 @@ def _average(table: pd.DataFrame, replicates: str | None) -> pd.DataFrame:
         )
     if replicates is None:
         return table[[*key, "value"]]
-    return table.groupby(key, sort=False, as_index=False)["value"].mean()
+    return table.groupby(key, sort=False)["value"].mean().reset_index()
 
 
 def to_tidy(data: Dataset, substrate: str = "S", phospho: str | None = None) -> pd.DataFrame:
-    """The tidy table of a data set; see :meth:`Dataset.to_frame`."""
+    """Make the tidy table of a data set; see :meth:`Dataset.to_frame`."""
     import pandas as pd
 
     starred = f"{substrate}*" if phospho is None else phospho

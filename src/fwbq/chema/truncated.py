@@ -6,8 +6,8 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh_tridiagonal
 
+from .gauss import gauss_rule
 from .kinetics import RANK_TOLERANCE, FloatArray
 from .orthant import decay, log_orthant
 
@@ -66,22 +66,11 @@ def log_truncation_ratio(x: FloatArray, y: FloatArray, *, nodes: int = _NODES) -
 def _rule(n: int, nodes: int) -> tuple[FloatArray, FloatArray]:
     """Gauss rule for the density 2 v^(n-1) exp(-v^2) / Gamma(n/2) on v > 0, without nodes of weight below 1e-14.
 
-    By the Stieltjes procedure on the trapezoidal rule in log v, which converges exponentially for this weight.
+    The weight is sampled by the trapezoidal rule in log v, which converges exponentially for it.
     """
     t = np.linspace(np.log(n / 2) - 80 / n - 8, np.log(n / 2 + 10) + 3, 6000)
     log_mass = n * t / 2 - np.exp(t)
-    mass = np.exp(log_mass - log_mass.max())
-    mass /= mass.sum()
-    v = np.exp(t / 2)
-    diagonal, off = np.empty(nodes), np.empty(nodes)
-    before, now = np.zeros_like(v), np.ones_like(v)
-    for k in range(nodes):
-        diagonal[k] = np.sum(mass * v * now**2)
-        following = (v - diagonal[k]) * now - (off[k - 1] * before if k else 0.0)
-        off[k] = np.sqrt(np.sum(mass * following**2))
-        before, now = now, following / off[k]
-    points, vectors = eigh_tridiagonal(diagonal, off[:-1])
-    weight = vectors[0] ** 2
+    points, weight = gauss_rule(np.exp(t / 2), np.exp(log_mass - log_mass.max()), nodes)
     kept = weight > 1e-14
     return points[kept], weight[kept]
 
@@ -104,10 +93,8 @@ def _orthants(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, Flo
     rest[full] = np.einsum("mt,mt->m", residual, residual)
     for i in np.flatnonzero(~full):
         factor[i], least_squares[i], rest[i] = _deficient(x[i], y, scale[i])
-    prior = y - x.sum(axis=2)
     fitted = np.einsum("mtj,mj->mt", x, least_squares - 1.0)
     b = ((n + 1) * rest + np.einsum("mt,mt->m", fitted, fitted)) / (2 * (n + 1))
-    del prior
     covariance = factor @ factor.transpose(0, 2, 1)
     sd = np.sqrt(np.einsum("mjj->mj", covariance))
     fixed = sd == 0  # stays at 1 > 0: no constraint
