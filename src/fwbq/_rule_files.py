@@ -12,6 +12,7 @@ import json
 import os
 import uuid
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -98,11 +99,12 @@ def _read_json(data: bytes, source: Path) -> Any:
 
 def _read_npz(data: bytes, source: Path) -> Record:
     try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise ValueError("a single array")
-            content: Record = {name: archive[name] for name in archive.files}
-    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, NotImplementedError) as error:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            content: Record = {
+                name.removesuffix(".npy"): np.lib.format.read_array(archive.open(name), allow_pickle=False)
+                for name in archive.namelist()
+            }
+    except (ValueError, OSError, EOFError, KeyError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
         raise _validate.not_a_rule_file(source, f"is not an NPZ file, or is damaged: {error}") from None
     header = content.pop("header", None)
     try:
