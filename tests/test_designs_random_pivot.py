@@ -19,7 +19,7 @@ def remaining_variance(kernel, candidates, chosen):
 
 
 def test_pivots_follow_the_remaining_variance(gaussian):
-    """First and second pivots of 4000 runs against their exact probabilities, by a chi-square distance."""
+    """First and second pivots of 1500 runs against their exact probabilities, by a chi-square distance."""
     kernel = fwbq.ExpQuad(1.0) + fwbq.Stein(fwbq.ExpQuad(1.0), lambda x: -x)  # a diagonal that is not constant
     candidates = np.array([[0.0, 0.0], [0.4, 0.0], [1.0, 1.0], [-2.0, 0.5]])
     embedding = fwbq.embed(kernel, gaussian.measure)
@@ -30,7 +30,7 @@ def test_pivots_follow_the_remaining_variance(gaussian):
         rest = np.maximum(remaining_variance(kernel, candidates, [i]), 0.0)
         rest[i] = 0.0
         joint[i] = first[i] * rest / rest.sum()
-    runs, seen = 4000, np.zeros((4, 4))
+    runs, seen = 1500, np.zeros((4, 4))
     for child in np.random.default_rng(0).spawn(runs):
         design = fwbq.RandomPivot(embedding, candidates, child)
         design.take(2)

@@ -7,6 +7,7 @@ import pytest
 
 import fwbq
 from fwbq.designs import partial_cholesky
+from fwbq.studies.simulation import mixture
 
 
 def measure_of(name, reference):
@@ -37,13 +38,6 @@ def greedy(embedding, candidates, n, prior_mean="zero"):
         chosen.append(int(np.argmin(best)))
         errors.append(best.min())
     return chosen, np.array(errors)
-
-
-def paper_mixture(seed):
-    """Twenty components with means in [-4, 4]^2."""
-    rng = np.random.default_rng(seed)
-    spread = [a @ a.T + 0.2 * np.eye(2) for a in 0.5 * rng.normal(size=(20, 2, 2))]
-    return fwbq.GaussianMixture(rng.dirichlet(np.full(20, 5.0)), rng.uniform(-4, 4, (20, 2)), spread)
 
 
 @pytest.fixture(scope="module")
@@ -283,7 +277,7 @@ class TestFigures:
     def test_paper_mixtures(self):
         at_100, at_400 = [], []
         for seed in range(5):
-            design = fwbq.SBQ(fwbq.embed(fwbq.ExpQuad(0.8), paper_mixture(seed)), candidates=10_000, rng=seed)
+            design = fwbq.SBQ(fwbq.embed(fwbq.ExpQuad(0.8), mixture(seed)), candidates=10_000, rng=seed)
             design.take(400)
             at_100.append(design.trace.mmd2[99])
             at_400.append(design.trace.mmd2[399])

@@ -68,7 +68,7 @@ class TestFormulas:
     def test_no_overflow_far_out(self):
         bound = theory.contraction_bound([10**3, 10**6, 10**9], 0.1, 2.0, 1.0, step="line-search")
         assert (bound == 0.0).all()
-        assert (theory.contraction_bound([10**3, 10**9], 0.1, 2.0, 1.0) == 0.0).all()
+        assert (theory.contraction_bound([10**5, 10**9], 0.1, 2.0, 1.0) == 0.0).all()
         assert float(theory.consistency_bound(10**9, 2.0, 1.0, step="line-search")) == 0.0
 
     def test_repaired_contraction_does_not_depend_on_units_and_the_printed_one_does(self):
@@ -187,6 +187,7 @@ class TestKnownSpace:
     def test_table_is_not_void(self, circle):
         table = theory.compare(fwbq.FrankWolfe(circle, initial=240), 150)
         assert not table.void
+        assert "steady" in table.verdict
         assert (table.mmd <= table.gap + 1e-9).all()
         assert (table.line_search_sharp <= table.line_search).all()
 
@@ -218,18 +219,18 @@ class TestRuns:
 
     def test_infinite_dimension_is_void(self, mixture):
         for design in (fwbq.FrankWolfe(mixture, candidates=800, rng=0), fwbq.SBQ(mixture, candidates=800, rng=0)):
-            table = theory.compare(design, 60)
+            table = theory.compare(design, 128)
             assert table.void
             assert "void" in table.verdict
-            assert table.radius[-1] < 0.5 * table.radius[4]
+            assert table.radius[-1] < 0.8 * table.radius[4]
+            assert (np.diff(table.radius) <= 0).all()
             assert (table.mmd <= table.root_n).all()
             assert "void" in repr(table)
 
     def test_frame(self, mixture):
         frame = theory.compare(fwbq.SBQ(mixture, candidates=200, rng=0), 10).to_frame()
-        assert frame.index.name == "n"
-        assert list(frame.index) == list(range(1, 11))
-        assert {"mmd", "root_n", "gap", "radius", "herding", "line_search"} <= set(frame.columns)
+        assert list(frame["n"]) == list(range(1, 11))
+        assert {"n", "mmd", "root_n", "gap", "radius", "herding", "line_search"} <= set(frame.columns)
 
     def test_design_without_gap(self, mixture):
         table = theory.compare(fwbq.MonteCarlo(mixture, rng=0), 10)

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 Step = Literal["herding", "line-search"]
 STEPS = ("herding", "line-search")
-BLOCK = 1024  # rows of the kernel matrix held at once by `diameter`
+BLOCK = 1024  # rows of the kernel matrix held at once
+FALLING = 0.9  # R is taken to tend to 0 when its upper bound fell below this part of its value at a quarter of the run
 
 
 def diameter(kernel: Kernel, points: ArrayLike) -> float:
@@ -317,7 +318,8 @@ class BoundsTable:
     diameter : float
         D.
     void : bool
-        Whether the exponential bound is no better than D n^-1/2 up to the last n, even with this R.
+        Whether the exponential bound says nothing: the upper bound on R is still falling at the last n, or even with
+        it the bound is no better than D n^-1/2.
     verdict : str
         The same in a sentence.
     """
@@ -342,11 +344,11 @@ class BoundsTable:
         return f"BoundsTable(n=1..{len(self)}, mmd={self.mmd[-1]:.3g}, root_n={self.root_n[-1]:.3g}; {self.verdict})"
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the columns as a pandas DataFrame indexed by n."""
+        """Return the columns as a pandas DataFrame, one row per n."""
         import pandas as pd
 
         columns = {f.name: getattr(self, f.name) for f in fields(self)}
-        return pd.DataFrame({k: v for k, v in columns.items() if isinstance(v, np.ndarray)}).set_index("n")
+        return pd.DataFrame({k: v for k, v in columns.items() if isinstance(v, np.ndarray)})
 
 
 def compare(design: Design, n: int, *, points: ArrayLike | None = None) -> BoundsTable:
@@ -392,7 +394,7 @@ def compare(design: Design, n: int, *, points: ArrayLike | None = None) -> Bound
     # A ball of radius R has diameter 2 R; NaN as long as the run has no gap to bound R with.
     radius = np.where(np.isinf(radius), np.nan, np.minimum(radius, d / 2))
     root_n, exponential = root_n_bound(count, d), _theorem_1(count, d, radius, "line-search", False)
-    void = bool(exponential[-1] >= root_n[-1])
+    void, verdict = _verdict(radius, exponential, root_n, d)
     return BoundsTable(
         n=count,
         mmd=np.sqrt(mmd2),
@@ -405,18 +407,24 @@ def compare(design: Design, n: int, *, points: ArrayLike | None = None) -> Bound
         line_search_sharp=_theorem_1(count, d, radius, "line-search", True),
         diameter=d,
         void=void,
-        verdict=_verdict(void, radius, d),
+        verdict=verdict,
     )
 
 
-def _verdict(void: bool, radius: FloatArray, d: float) -> str:
-    last, n = radius[-1], len(radius)
+def _verdict(radius: FloatArray, exponential: FloatArray, root_n: FloatArray, d: float) -> tuple[bool, str]:
+    n, last = len(radius), radius[-1]
     if np.isnan(last):
-        return "this design has no duality gap to bound R with"
-    seen = f"R <= {last:.3g}, R/D <= {last / d:.3g}, seen at n = {int(np.argmax(radius == last)) + 1} of {n}"
-    if void:
-        return f"{seen}: the exponential bound is void, no better than D n^-1/2 up to n = {n}"
-    return f"{seen}: the exponential bound may say something if R is near this"
+        return False, "this design has no duality gap to bound R with"
+    earlier = -(-n // 4)
+    seen = f"R <= {last:.3g} (R/D <= {last / d:.3g}) at n = {n}"
+    if last < FALLING * radius[earlier - 1]:
+        return (
+            True,
+            f"{seen}, from {radius[earlier - 1]:.3g} at n = {earlier}: R tends to 0, the exponential bound is void",
+        )
+    if exponential[-1] >= root_n[-1]:
+        return True, f"{seen}: the exponential bound is void, no better than D n^-1/2 up to n = {n}"
+    return False, f"{seen} and steady: the exponential bound is below D n^-1/2 if R is near this"
 
 
 def _theorem_1(n: NDArray[Any], d: float, r: FloatArray | np.float64, step: str, sharp: bool) -> FloatArray:

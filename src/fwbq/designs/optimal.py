@@ -263,7 +263,8 @@ def _bayes_weights(prior_mean: str) -> Weigh:
         if prior_mean == "zero":
             return w
         u = factor.solve(np.ones_like(z))
-        return w + (1.0 - w.sum()) / u.sum() * u
+        w += float((1.0 - w.sum()) / u.sum()) * u
+        return w
 
     return weigh
 
