@@ -1,0 +1,353 @@
+"""Every figure of the project, as data in and Matplotlib Axes out.
+
+The functions take the tidy tables that the studies and results return, draw on the Axes they are given (or on a new figure of
+the right size) and return the Axes. One style for all: the colours of Okabe and Ito, which colour-blind readers can tell
+apart, each method with its own colour, dash and name everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILLION, PURPLE = (
+    "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7",
+)  # fmt: skip
+
+#: Colour and dash of each method, the same in every figure.
+METHODS: dict[str, tuple[str, str]] = {
+    "MC": ("#999999", ":"),
+    "QMC": ("#666666", "-."),
+    "FW": (SKY, "--"),
+    "FWLS": (ORANGE, "--"),
+    "FWBQ": (BLUE, "-"),
+    "FWLSBQ": (VERMILLION, "-"),
+    "SBQ": (GREEN, "-"),
+}
+
+STYLE: dict[str, Any] = {
+    "figure.dpi": 150,
+    "savefig.dpi": 150,
+    "savefig.bbox": "tight",
+    "figure.constrained_layout.use": True,
+    "font.size": 9,
+    "axes.titlesize": 9,
+    "axes.labelsize": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.grid.which": "major",
+    "grid.alpha": 0.25,
+    "grid.linewidth": 0.5,
+    "lines.linewidth": 1.4,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+}
+
+
+def style() -> Any:
+    """Context manager under which every figure of the project is drawn.
+
+    Examples
+    --------
+    >>> from fwbq import plots
+    >>> with plots.style():
+    ...     pass
+    """
+    from matplotlib import rc_context
+
+    return rc_context(STYLE)
+
+
+def _axes(axes: Any, count: int, size: tuple[float, float], *, columns: int | None = None, **kwargs: Any) -> list[Axes]:
+    """Return the Axes given, or those of a new figure, as a list."""
+    if axes is not None:
+        given = list(np.ravel(np.asarray(axes, dtype=object)))
+        if len(given) < count:
+            raise ValueError(f"`axes` holds {len(given)} Axes; this figure needs {count}.")
+        return given[:count]
+    import matplotlib.pyplot as plt
+
+    columns = columns or count
+    rows = -(-count // columns)
+    with style():
+        _, grid = plt.subplots(rows, columns, figsize=size, squeeze=False, **kwargs)
+    flat = list(grid.ravel())
+    for unused in flat[count:]:
+        unused.remove()
+    return flat[:count]
+
+
+def _method(name: str, position: int) -> tuple[str, str]:
+    """Colour and dash of a method; unknown names take the next free ones."""
+    spare = [PURPLE, BLUE, GREEN, VERMILLION, ORANGE, SKY, BLACK]
+    return METHODS.get(name, (spare[position % len(spare)], "-"))
+
+
+def _field(ax: Axes, frame: pd.DataFrame, value: str, **kwargs: Any) -> Any:
+    """Draw a table of (x, y, value) on a grid as filled contours."""
+    table = frame.pivot(index="y", columns="x", values=value)
+    drawn = ax.contourf(table.columns, table.index, table.to_numpy(), **kwargs)
+    ax.set_aspect("equal")
+    ax.grid(False)
+    return drawn
+
+
+def mean_elements(frame: pd.DataFrame, axes: Any = None) -> list[Axes]:
+    """Draw approximations of the mean element, one panel per n, with the truth last.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns ``panel``, ``x``, ``y``, ``value``, as :func:`fwbq.studies.simulation.mean_elements` returns.
+    axes : sequence of Axes, optional
+        One per panel.
+    """
+    panels = list(dict.fromkeys(frame["panel"]))
+    drawn = _axes(axes, len(panels), (6.9, 4.6), columns=3, sharex=True, sharey=True)
+    levels = np.linspace(0, frame.loc[frame["panel"] == panels[-1], "value"].max() * 1.05, 13)
+    for ax, panel in zip(drawn, panels, strict=True):
+        part = frame[frame["panel"] == panel]
+        _field(ax, part.assign(value=part["value"].clip(upper=levels[-1])), "value", levels=levels, cmap="viridis")
+        ax.set_title(panel)
+    _outer_labels(drawn, 3, "$x_1$", "$x_2$")
+    return drawn
+
+
+def _outer_labels(axes: Sequence[Axes], columns: int, x: str, y: str) -> None:
+    for i, ax in enumerate(axes):
+        if i + columns >= len(axes):
+            ax.set_xlabel(x)
+        if i % columns == 0:
+            ax.set_ylabel(y)
+
+
+def design_points(points: pd.DataFrame, density: pd.DataFrame, axes: Any = None) -> list[Axes]:
+    """Draw a density with the first points of several designs, one panel each, numbered by order of choice.
+
+    Parameters
+    ----------
+    points : DataFrame
+        Columns ``method``, ``order``, ``x``, ``y``.
+    density : DataFrame
+        Columns ``x``, ``y``, ``density`` on a grid.
+    """
+    methods = list(dict.fromkeys(points["method"]))
+    drawn = _axes(axes, len(methods), (6.9, 2.6), sharex=True, sharey=True)
+    for i, (ax, method) in enumerate(zip(drawn, methods, strict=True)):
+        _field(ax, density, "density", levels=12, cmap="Greys")
+        part = points[points["method"] == method]
+        ax.scatter(part["x"], part["y"], s=22, color=_method(method, i)[0], edgecolor="white", linewidth=0.6, zorder=3)
+        ax.set_title(f"{method}, first {len(part)} points")
+    _outer_labels(drawn, len(methods), "$x_1$", "$x_2$")
+    return drawn
+
+
+def mmd(frame: pd.DataFrame, ax: Axes | None = None, *, title: str | None = None) -> Axes:
+    """Draw squared worst-case error against n for several methods; runs are summarised by their median and range.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns ``method``, ``n``, ``mmd2`` and, for several runs, ``run``.
+    """
+    (ax,) = _axes(ax, 1, (4.6, 3.4))
+    for i, method in enumerate(dict.fromkeys(frame["method"])):
+        colour, dash = _method(method, i)
+        runs = frame[frame["method"] == method].groupby("n")["mmd2"]
+        middle = runs.median()
+        ax.plot(middle.index, middle, dash, color=colour, label=method)
+        if runs.size().max() > 1:
+            ax.fill_between(middle.index, runs.min(), runs.max(), color=colour, alpha=0.15, linewidth=0)
+    ax.set(xscale="log", yscale="log", xlabel="number of points $n$", ylabel="MMD$^2$", title=title or "")
+    ax.legend(ncols=2)
+    return ax
+
+
+def estimates(frame: pd.DataFrame, axes: Any = None) -> list[Axes]:
+    """Draw estimates of an integral against n with 68 % and 95 % bands and the truth, one panel per method.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns ``method``, ``n``, ``mean``, ``lower68``, ``upper68``, ``lower95``, ``upper95``, ``truth``.
+    """
+    methods = list(dict.fromkeys(frame["method"]))
+    drawn = _axes(axes, len(methods), (6.9, 2.8), sharey=True, sharex=True)
+    for i, (ax, method) in enumerate(zip(drawn, methods, strict=True)):
+        colour, _ = _method(method, i)
+        part = frame[frame["method"] == method].sort_values("n")
+        ax.fill_between(
+            part["n"], part["lower95"], part["upper95"], color=colour, alpha=0.18, linewidth=0, label="95 %"
+        )
+        ax.fill_between(
+            part["n"], part["lower68"], part["upper68"], color=colour, alpha=0.35, linewidth=0, label="68 %"
+        )
+        ax.plot(part["n"], part["mean"], color=colour, label="estimate")
+        ax.axhline(part["truth"].iloc[0], color=BLACK, linewidth=1, linestyle="--", label="truth")
+        ax.set(title=method, xscale="log", xlabel="number of points $n$")
+        ax.legend()
+    # The first few points say little and would squeeze the rest into a line.
+    tail = frame[frame["n"] >= 10]
+    low, high, truth = tail["lower68"].min(), tail["upper68"].max(), frame["truth"].iloc[0]
+    reach = 1.3 * max(high - truth, truth - low, 1e-12)
+    drawn[0].set_ylim(truth - reach, truth + reach)
+    drawn[0].set_ylabel("integral")
+    return drawn
+
+
+def model_probabilities(frame: pd.DataFrame, axes: Any = None, *, first: int = 50) -> list[Axes]:
+    """Draw box plots of the posterior probability of each model, one panel per number of points.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns ``n``, ``position``, ``model`` and the quantiles ``q05``, ``q25``, ``q50``, ``q75``, ``q95`` of the draws.
+    first : int, optional
+        How many models to show, in the order of ``position``.
+    """
+    counts = sorted(set(frame["n"]))
+    drawn = _axes(axes, len(counts), (6.9, 4.8), columns=2, sharex=True, sharey=True)
+    for ax, n in zip(drawn, counts, strict=True):
+        part = frame[(frame["n"] == n) & (frame["position"] < first)].sort_values("position")
+        boxes = [
+            {"med": r.q50, "q1": r.q25, "q3": r.q75, "whislo": r.q05, "whishi": r.q95, "fliers": []}
+            for r in part.itertuples()
+        ]
+        ax.bxp(
+            boxes,
+            positions=part["position"] + 1,
+            widths=0.7,
+            showfliers=False,
+            manage_ticks=False,
+            patch_artist=True,
+            boxprops={"facecolor": SKY, "edgecolor": BLUE, "linewidth": 0.6},
+            medianprops={"color": VERMILLION, "linewidth": 1.2},
+            whiskerprops={"color": BLUE, "linewidth": 0.6},
+            capprops={"color": BLUE, "linewidth": 0.6},
+        )
+        ax.set_title(f"$n = {n}$")
+        ax.set_ylim(bottom=0)
+    _outer_labels(drawn, 2, "model", "posterior probability")
+    return drawn
+
+
+def weights(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw the distribution of the weights of several rules, each as sorted dots.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns ``method``, ``weight``.
+    """
+    (ax,) = _axes(ax, 1, (4.6, 3.2))
+    methods = list(dict.fromkeys(frame["method"]))
+    rng = np.random.default_rng(0)  # horizontal jitter only, so that dots do not hide each other
+    for i, method in enumerate(methods):
+        values = frame.loc[frame["method"] == method, "weight"].to_numpy()
+        ax.scatter(
+            i + rng.uniform(-0.25, 0.25, len(values)), values, s=6, color=_method(method, i)[0], alpha=0.6, linewidth=0
+        )
+    ax.axhline(0, color=BLACK, linewidth=0.8)
+    ax.set_yscale("symlog", linthresh=1e-2)
+    ax.set_xticks(range(len(methods)), methods)
+    ax.set(ylabel="weight", xlabel="method")
+    return ax
+
+
+def bounds(frame: pd.DataFrame, axes: Any = None) -> list[Axes]:
+    """Draw the measured MMD of each run beside the bounds that the theorems give for it.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns ``run``, ``curve``, ``n``, ``value``; the curve called ``"measured"`` is drawn solid and black.
+    """
+    runs = list(dict.fromkeys(frame["run"]))
+    drawn = _axes(axes, len(runs), (6.9, 3.2), columns=2, sharex=True)
+    for ax, run in zip(drawn, runs, strict=True):
+        part = frame[frame["run"] == run]
+        dashes = {}
+        for i, curve in enumerate(dict.fromkeys(part["curve"])):
+            line = part[part["curve"] == curve].sort_values("n")
+            solid = curve == "measured"
+            dashes[curve] = BLACK if solid else (VERMILLION, BLUE, GREEN, PURPLE, ORANGE, SKY)[i % 6]
+            ax.plot(line["n"], line["value"], "-" if solid else "--", color=dashes[curve], label=curve)
+        ax.set(xscale="log", yscale="log", title=run, xlabel="number of points $n$")
+        ax.legend(fontsize=7)
+    drawn[0].set_ylabel("MMD")
+    return drawn
+
+
+def map_probability(frame: pd.DataFrame, ax: Axes | None = None, *, level: float | None = None) -> Axes:
+    """Draw P(the leading model is the true MAP) against the evaluations spent.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns ``evaluations``, ``map_probability``.
+    level : float, optional
+        The level at which the run stops, drawn as a line.
+    """
+    (ax,) = _axes(ax, 1, (4.6, 3.0))
+    ax.plot(frame["evaluations"], frame["map_probability"], "o-", color=BLUE, markersize=4)
+    if level is not None:
+        ax.axhline(level, color=VERMILLION, linestyle="--", linewidth=1, label=f"stop at {level:g}")
+        ax.legend()
+    ax.set(xlabel="evaluations of the likelihood", ylabel="P(MAP)", ylim=(0, 1.03))
+    if len(frame) > 1:
+        ax.set_xscale("log")
+    return ax
+
+
+def inclusion(frame: pd.DataFrame, ax: Axes | None = None, *, first: int = 30) -> Axes:
+    """Draw the inclusion probability of each enzyme with its numerical error.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns ``name``, ``probability``, ``lower``, ``upper``.
+    """
+    part = frame.sort_values("probability", ascending=False).head(first)
+    (ax,) = _axes(ax, 1, (4.6, 0.6 + 0.19 * max(len(part), 6)))
+    position = np.arange(len(part))[::-1]
+    middle = part["probability"].to_numpy()
+    error = np.abs(np.stack([middle - part["lower"].to_numpy(), part["upper"].to_numpy() - middle]))
+    ax.barh(position, middle, color=SKY, height=0.7)
+    ax.errorbar(middle, position, xerr=error, fmt="none", ecolor=BLACK, elinewidth=1, capsize=2)
+    ax.set_yticks(position, [_short(name) for name in part["name"]])
+    ax.set(xlabel="inclusion probability", xlim=(0, 1.02))
+    return ax
+
+
+def _short(name: object, length: int = 24) -> str:
+    """A label that fits on an axis; the dollar sign would start mathematics."""
+    text = str(name).replace("$", r"\$")
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def mmd_and_weights(curves: pd.DataFrame, frame: pd.DataFrame, axes: Any = None) -> list[Axes]:
+    """Draw MMD^2 against n and, beside it, the distribution of the weights of the same methods."""
+    left, right = _axes(axes, 2, (6.9, 3.2))
+    return [mmd(curves, left), weights(frame, right)]
+
+
+def save(axes: Axes | Iterable[Axes], *paths: str | Path) -> None:
+    """Save the figure that holds the Axes, once for each path, and close it."""
+    import matplotlib.pyplot as plt
+
+    first = next(iter(axes)) if isinstance(axes, Iterable) else axes
+    figure = first.figure.figure
+    with style():
+        for path in paths:
+            figure.savefig(path)
+    plt.close(figure)

@@ -1,0 +1,24 @@
+"""Model selection with numerical error: evidences, model probabilities, P(MAP), racing and stopping."""
+
+from .comparison import Comparison, Rest, Stage, label
+from .coordinates import Coordinates, LogScale, Standard
+from .evidence import Evidences, map_probabilities
+from .model import Family, Model, ModelFamily
+from .race import compare_families, compare_models
+
+__all__ = [
+    "Comparison",
+    "Coordinates",
+    "Evidences",
+    "Family",
+    "LogScale",
+    "Model",
+    "ModelFamily",
+    "Rest",
+    "Stage",
+    "Standard",
+    "compare_families",
+    "compare_models",
+    "label",
+    "map_probabilities",
+]

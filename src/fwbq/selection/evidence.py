@@ -1,0 +1,144 @@
+"""Posterior distributions of evidences, always positive, always in the log domain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
+
+Array = NDArray[np.float64]
+Kind = Literal["log", "positive"]
+#: How many natural logarithms below its largest value an evidence of zero is taken to be.
+_NOTHING = 745.0
+
+
+@dataclass(frozen=True, eq=False)
+class Evidences:
+    r"""Independent posteriors of the evidences of m models.
+
+    Kind ``"log"``: :math:`\log Z_i = c_i + s_i T`, T Student-t with :math:`\nu_i` degrees of freedom (Gaussian when infinite).
+    Kind ``"positive"``: :math:`Z_i = e^{o_i} (c_i + s_i T)` given that it is positive.
+
+    Attributes
+    ----------
+    kind : (m,) array of str
+        ``"log"`` or ``"positive"``.
+    centre, scale, df, offset : (m,) arrays
+        As above; the offset of kind ``"log"`` is zero.
+    """
+
+    kind: NDArray[np.str_]
+    centre: Array
+    scale: Array
+    df: Array
+    offset: Array
+
+    def __len__(self) -> int:
+        return len(self.centre)
+
+    @classmethod
+    def empty(cls, size: int) -> Evidences:
+        """Return room for `size` posteriors, to be filled by :meth:`put`."""
+        nan = np.full(size, np.nan)
+        return cls(np.full(size, "log", dtype="<U8"), nan, nan.copy(), nan.copy(), np.zeros(size))
+
+    def put(self, where: NDArray[np.intp], other: Evidences) -> Evidences:
+        """Return a copy with the posteriors at `where` replaced."""
+        arrays = [a.copy() for a in (self.kind, self.centre, self.scale, self.df, self.offset)]
+        for array, new in zip(arrays, (other.kind, other.centre, other.scale, other.df, other.offset), strict=True):
+            array[where] = new
+        return Evidences(*arrays)  # type: ignore[arg-type]
+
+    def take(self, where: ArrayLike) -> Evidences:
+        """Return the posteriors at `where`."""
+        i = np.asarray(where)
+        return Evidences(self.kind[i], self.centre[i], self.scale[i], self.df[i], self.offset[i])
+
+    @property
+    def log_median(self) -> Array:
+        """Median of each log evidence: the estimate that is reported."""
+        return np.asarray(self.quantile(np.full((1, len(self)), 0.5))[0])
+
+    @property
+    def log_sd(self) -> Array:
+        """Half the width of the central 68.27 % interval of each log evidence."""
+        low, high = self.quantile(np.array([[0.15865525393145707], [0.8413447460685429]]))
+        return np.asarray(0.5 * (high - low))
+
+    def interval(self, level: float) -> tuple[Array, Array]:
+        """Central interval of each log evidence."""
+        low, high = self.quantile(np.array([[0.5 - 0.5 * level], [0.5 + 0.5 * level]]))
+        return low, high
+
+    def quantile(self, u: Array) -> Array:
+        """Return quantiles of the log evidences: u (r, m) or (r, 1) in (0, 1) to (r, m)."""
+        u = np.broadcast_to(u, (len(u), len(self)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            below = self._below_zero()
+            t = _student_quantile(np.where(self.kind == "log", u, below + (1.0 - below) * u), self.df)
+            value = self.centre + np.where(self.scale > 0.0, self.scale * t, 0.0)
+            largest = np.maximum(np.abs(self.centre), self.scale)
+            floor = np.log(np.where(largest > 0.0, largest, 1.0)) - _NOTHING
+            logs = self.offset + np.fmax(np.log(np.maximum(value, 0.0)), floor)
+        return np.where(self.kind == "log", value, logs)
+
+    def cdf(self, x: Array) -> Array:
+        """Return P(log Z_i <= x) for x (r, m) or (r, 1); one half at the place of a posterior without width."""
+        x = np.broadcast_to(x, (len(x), len(self)))
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            value = np.where(self.kind == "log", x, np.exp(x - self.offset))
+            t = (value - self.centre) / self.scale
+            sharp = 0.5 * (1.0 + np.sign(value - self.centre))
+            p = np.where(self.scale > 0.0, _student_cdf(t, self.df), sharp)
+            below = self._below_zero()
+            return np.where(self.kind == "log", p, np.clip((p - below) / (1.0 - below), 0.0, 1.0))
+
+    def sample(self, draws: int, rng: np.random.Generator) -> Array:
+        """Return independent draws (draws, m) of the log evidences."""
+        return self.quantile(rng.uniform(size=(draws, len(self))))
+
+    def _below_zero(self) -> Array:
+        """Mass of the untruncated posterior below zero; kept off one so that a remainder always exists."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            p = np.where(self.scale > 0.0, _student_cdf(-self.centre / self.scale, self.df), 0.0)
+        return np.where(self.kind == "log", 0.0, np.minimum(p, 1.0 - 1e-12))
+
+
+def _student_cdf(t: Array, df: Array) -> Array:
+    finite = np.isfinite(df)
+    return np.where(finite, stdtr(np.where(finite, df, 1.0), t), ndtr(t))
+
+
+def _student_quantile(u: Array, df: Array) -> Array:
+    finite = np.isfinite(df)
+    return np.where(finite, stdtrit(np.where(finite, df, 1.0), u), ndtri(u))
+
+
+def map_probabilities(evidences: Evidences, log_prior: Array, size: int = 256) -> Array:
+    r"""Return P(model i has the highest posterior probability) for independent posteriors, (m,).
+
+    .. math:: P_i = \int_0^1 \prod_{j \ne i} F_j(F_i^{-1}(u))\,\mathrm{d}u
+
+    by a Gauss-Legendre rule in u, split where the tails begin; only for models that have a chance, the others get zero.
+    """
+    t, w = np.polynomial.legendre.leggauss(size // 4)
+    cuts = np.array([1e-9, 1e-3, 0.1, 0.9, 0.999, 1 - 1e-9])
+    half = 0.5 * np.diff(cuts)
+    u = (cuts[:-1, None] + half[:, None] * (t + 1.0)).ravel()
+    w = (half[:, None] * w).ravel()
+    out = np.zeros(len(evidences))
+    low, high = (q + log_prior for q in evidences.interval(1.0 - 1e-7))
+    contenders = np.flatnonzero(high >= low.max())
+    others = evidences.take(contenders)
+    shift = log_prior[contenders]
+    for k, i in enumerate(contenders):
+        x = others.take([k]).quantile(u[:, None])[:, 0] + shift[k]
+        with np.errstate(divide="ignore"):
+            logs = np.log(others.cdf(x[:, None] - shift))
+        logs[:, k] = 0.0
+        out[i] = w @ np.exp(logs.sum(axis=1))
+    total = out.sum()
+    return out / total if total > 0.0 else out

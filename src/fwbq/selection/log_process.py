@@ -1,0 +1,175 @@
+"""The evidence of a Gaussian process on the log likelihood."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from ..hyperparameters import log_likelihood_gradient
+from ..kernels import Kernel, Matern32
+from .evidence import Evidences
+from .nodes import Nodes
+
+Array = NDArray[np.float64]
+
+#: Relative jitter of the Gram matrix: log likelihoods are known to about 1e-12, and 1e-10 keeps the factor stable at n = 1000.
+_JITTER = 1e-10
+#: Length-scales are sought within these bounds, in the model's coordinates.
+_BOUNDS = (0.05, 50.0)
+#: Centre and width of the weak log-normal prior on length-scales, of one model's weight in the pooled likelihood.
+_PRIOR = (np.log(2.0), 1.5)
+#: Models whose likelihoods decide the length-scales; more change nothing.
+_POOL = 100
+#: Log likelihoods further below the largest are of no account for the evidence and would only roughen the process.
+_DEPTH = 600.0
+#: Memory of one block of models on the nodes, in doubles.
+_BLOCK = 8_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class LogProcess:
+    r"""A Gaussian process on the log likelihoods of m models under one measure.
+
+    :math:`\ell_i \sim \mathrm{GP}(b_i, a_i k)` with a flat prior on the constant :math:`b_i`, an amplitude :math:`a_i` for each
+    model and one kernel for all (Matern-3/2, a length-scale for each coordinate, from the pooled marginal likelihood). Given the
+    values, the process has mean :math:`m_i(x)` and covariance :math:`a_i c(x, y)`, and to first order in its deviation
+
+    .. math::
+        \log Z_i = \log \int e^{m_i}\,\mathrm{d}p + \int \pi_i(x)\,(\ell_i - m_i)(x)\,\mathrm{d}x, \qquad \pi_i \propto p\,e^{m_i},
+
+    which is Student-t with scale\ :sup:`2` = :math:`a_i \iint \pi_i c\, \pi_i` plus the square of the second-order term
+    :math:`\tfrac12 a_i (\int \pi_i c(x, x) - \iint \pi_i c\,\pi_i)`. The amplitude is the larger of the maximum-likelihood one and
+    the mean squared leave-one-out residual weighed by the square root of the likelihood: where the likelihood is large, errors
+    matter, and there the process is often rougher than elsewhere.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        Fitted kernel, in the model's coordinates.
+    evidences : Evidences
+        Kind ``"log"``.
+    """
+
+    kernel: Kernel
+    evidences: Evidences
+
+    @classmethod
+    def fit(cls, points: Array, values: Array, at: Nodes, kernel: Kernel | None = None) -> LogProcess:
+        """Fit the process and integrate it.
+
+        Parameters
+        ----------
+        points : (n, d) array
+            Distinct points in the model's coordinates, n >= 3.
+        values : (n, m) array
+            Log likelihoods; minus infinity allowed.
+        at : Nodes
+            Where it is exponentiated.
+        kernel : Kernel, optional
+            Fixed kernel; fitted by default.
+        """
+        n, m = values.shape
+        top = values.max(axis=0)
+        nothing = ~np.isfinite(top)  # a model whose likelihood is zero wherever we looked
+        top = np.where(nothing, 0.0, top)
+        F = np.maximum(values - top, -_DEPTH)
+        F[:, nothing] = 0.0
+        kernel = kernel or _fitted(points, F)
+        K = kernel(points)
+        lower: Array = np.linalg.cholesky(K + _JITTER * np.diag(K.diagonal()))
+        R = solve_triangular(lower, F, lower=True)
+        o = solve_triangular(lower, np.ones(n), lower=True)
+        oo = o @ o
+        b = (o @ R) / oo
+        R -= np.outer(o, b)
+        amplitude = np.maximum(np.sum(R**2, axis=0) / (n - 1), _weighted_loo(lower, o, R, F))
+        B = solve_triangular(lower, kernel(points, at.points), lower=True)  # (n, Q)
+        h = 1.0 - o @ B
+        spread = np.maximum(kernel.diag(at.points) - np.sum(B**2, axis=0) + h**2 / oo, 0.0)
+        centre, variance = np.empty(m), np.empty(m)
+        block = max(1, _BLOCK // len(at.points))
+        for start in range(0, m, block):
+            part = slice(start, min(start + block, m))
+            logs = b[part] + B.T @ R[:, part] + at.log_weights[:, None]
+            peak = logs.max(axis=0)
+            share = np.exp(logs - peak)
+            total = share.sum(axis=0)
+            share /= total
+            centre[part] = peak + np.log(total)
+            Bs = B @ share
+            first = np.sum(share * _apply(kernel, at, share), axis=0) - np.sum(Bs**2, axis=0) + (1.0 - o @ Bs) ** 2 / oo
+            first = amplitude[part] * np.maximum(first, 0.0)
+            second = 0.5 * np.maximum(amplitude[part] * (spread @ share) - first, 0.0)
+            variance[part] = first + second**2
+        centre = np.where(nothing, -np.inf, centre + top)
+        return cls(
+            kernel,
+            Evidences(
+                np.full(m, "log", dtype="<U8"),
+                np.maximum(centre, -1e300),
+                np.sqrt(variance),
+                np.full(m, n - 1.0),
+                np.zeros(m),
+            ),
+        )
+
+
+def _apply(kernel: Kernel, at: Nodes, a: Array) -> Array:
+    """Return K a for the Gram matrix K of the nodes and a (Q, m); one small product per axis of a tensor rule."""
+    factors = kernel.factors(at.points.shape[1]) if at.axes is not None else None
+    if factors is None or at.axes is None:
+        return kernel(at.points) @ a
+    shape = [len(axis) for axis in at.axes]
+    out = a
+    for i, (factor, axis) in enumerate(zip(factors, at.axes, strict=True)):
+        before, after = int(np.prod(shape[:i])), int(np.prod(shape[i + 1 :])) * a.shape[1]
+        out = np.matmul(factor(axis[:, None]), out.reshape(before, shape[i], after))
+    return out.reshape(a.shape)
+
+
+def _weighted_loo(lower: Array, o: Array, R: Array, F: Array) -> Array:
+    """Mean of the squared, standardised leave-one-out residuals, weighed by the square root of the likelihood, (m,)."""
+    inverse = solve_triangular(lower, np.eye(len(lower)), lower=True)  # K^-1 = inverse' inverse
+    v = o @ inverse
+    precision = np.sum(inverse**2, axis=0) - v**2 / (o @ o)  # of each value given the others
+    squares = (inverse.T @ R) ** 2 / np.maximum(precision, np.finfo(float).tiny)[:, None]
+    weights = np.exp(0.5 * F)
+    return np.asarray(np.sum(weights * squares, axis=0) / np.sum(weights, axis=0))
+
+
+def _fitted(points: Array, F: Array) -> Kernel:
+    """Return the Matern-3/2 kernel of greatest pooled marginal likelihood."""
+    from scipy.optimize import minimize
+
+    d = points.shape[1]
+    varied = np.flatnonzero(np.ptp(F, axis=0) > 0.0)
+    if not len(varied):
+        return Matern32(np.full(d, np.exp(_PRIOR[0])))
+    order = varied[np.argsort(-F[:, varied].mean(axis=0), kind="stable")]
+    pool = F[:, order[np.linspace(0, len(order) - 1, min(_POOL, len(order))).astype(int)]]
+
+    def objective(theta: Array) -> tuple[float, Array]:
+        kernel = Matern32(np.exp(theta))
+        slopes = [kernel.lengthscale_gradient(points, points, i) for i in range(d)]
+        value, gradient = log_likelihood_gradient(kernel(points), slopes, pool)
+        shift = (theta - _PRIOR[0]) / _PRIOR[1]
+        m = pool.shape[1]
+        return -value / m + 0.5 * float(shift @ shift) / m, -gradient / m + shift / _PRIOR[1] / m
+
+    bounds = [tuple(np.log(_BOUNDS))] * d
+    found = [
+        minimize(
+            objective,
+            np.full(d, np.log(start)),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options={"maxiter": 50, "ftol": 1e-6},
+        )
+        for start in (0.8, 3.0)
+    ]
+    best = min(found, key=lambda outcome: round(float(outcome.fun), 4))
+    return Matern32(np.exp(best.x))

@@ -1,0 +1,124 @@
+"""A model to compare: a log integrand under a measure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _validate
+from ..measures import Measure
+from .coordinates import Coordinates
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    r"""A model whose evidence is :math:`Z = \int \exp(\ell(x))\, p(\mathrm{d}x)`.
+
+    Parameters
+    ----------
+    log_integrand : callable
+        The log likelihood: points (n, d) to values (n,). Minus infinity is a likelihood of zero.
+    measure : Measure
+        The prior p over the parameters of the model. Models with the same measure share design, weights and hyper-parameters.
+    coordinates : Coordinates, optional
+        Where the log likelihood is smooth; by default the measure's own, standardised.
+    vectorized : bool, optional
+        False when `log_integrand` takes one point (d,) at a time.
+
+    Examples
+    --------
+    >>> import numpy as np, fwbq
+    >>> prior = fwbq.Gaussian([0.0], [[1.0]])
+    >>> model = fwbq.Model(lambda x: -0.5 * x[:, 0] ** 2, prior)
+    >>> bool(abs(fwbq.compare_models({"m": model}, n=20, rng=0).log_evidence("m") + 0.5 * np.log(2)) < 0.01)
+    True
+    """
+
+    log_integrand: Callable[[Array], Any]
+    measure: Measure
+    coordinates: Coordinates | None = None
+    vectorized: bool = True
+
+    def __post_init__(self) -> None:
+        _validate.function(self.log_integrand, "log_integrand")
+        _validate.instance(
+            self.measure, "measure", Measure, "give one of fwbq's measures, e.g. fwbq.Gaussian(mean, cov)"
+        )
+
+    def __call__(self, x: Array) -> Array:
+        """Return the log integrand at points (n, d)."""
+        if self.vectorized:
+            return _validate.values_or_minus_infinity(self.log_integrand(x), "log_integrand", len(x))
+        return np.array([float(self.log_integrand(row)) for row in x])
+
+
+class Family(Protocol):
+    """Models under one measure, evaluated together."""
+
+    @property
+    def measure(self) -> Measure:
+        """The measure."""
+
+    @property
+    def coordinates(self) -> Coordinates | None:
+        """Where the log integrands are smooth."""
+
+    @property
+    def names(self) -> Sequence[Hashable]:
+        """What the models are called."""
+
+    def log_integrands(self, x: Array, which: NDArray[np.intp]) -> Array:
+        """Return the log integrands (n, len(which)) of the models `which` at points (n, d)."""
+
+    def identity(self) -> Any:
+        """Return what tells this family's functions from others, JSON-able, for a journal."""
+
+
+@dataclass(frozen=True, eq=False)
+class ModelFamily:
+    """Models given one by one as functions."""
+
+    names: tuple[Hashable, ...]
+    models: tuple[Model, ...]
+
+    @property
+    def measure(self) -> Measure:
+        """The measure they share."""
+        return self.models[0].measure
+
+    @property
+    def coordinates(self) -> Coordinates | None:
+        """The coordinates they share."""
+        return self.models[0].coordinates
+
+    def log_integrands(self, x: Array, which: NDArray[np.intp]) -> Array:
+        """Return the log integrands (n, len(which))."""
+        return np.column_stack([self.models[i](x) for i in which])
+
+    def identity(self) -> Any:
+        """Return the tags of the functions."""
+        from .._tags import function_tag
+
+        return [
+            [str(name), function_tag(model.log_integrand)] for name, model in zip(self.names, self.models, strict=True)
+        ]
+
+
+def families(models: Mapping[Any, Model]) -> list[Family]:
+    """Group models that share a measure (the same object, or one with an equal specification) and coordinates."""
+    groups: dict[Any, list[tuple[Hashable, Model]]] = {}
+    for name, model in models.items():
+        _validate.instance(model, f"models[{name!r}]", Model, "give fwbq.Model(log_integrand, measure)")
+        try:
+            key: Any = json.dumps(model.measure.spec(), sort_keys=True)
+        except ValueError:
+            key = id(model.measure)
+        groups.setdefault((key, id(model.coordinates)), []).append((name, model))
+    return [ModelFamily(tuple(n for n, _ in group), tuple(m for _, m in group)) for group in groups.values()]

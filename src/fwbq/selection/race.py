@@ -1,0 +1,383 @@
+"""The run: evaluate in rounds, propagate the numerical error, drop who is out, stop when it is decided."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import __version__, _validate
+from .._progress import Progress
+from ..embeddings import embed
+from ..evaluate import Evaluator
+from ..journal import Journal
+from ..kernels import ExpQuad, Kernel
+from ..measures import Measure
+from ..posterior import Amplitude
+from ..rules import bayes_rule
+from .comparison import Comparison, Stage
+from .coordinates import Coordinates, Standard
+from .evidence import Evidences, map_probabilities
+from .linear_process import linear_evidences
+from .log_process import LogProcess
+from .model import Family, Model, families
+from .nodes import Nodes, nodes
+from .spread import Spread
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+_BUDGET = 200
+_FIRST = 10
+_LEAST = 3  # points: an amplitude and a constant are learnt from them, and one degree of freedom must remain
+#: A model leaves the race when the probability that it beats the leader falls below this; with the heavy tails of nine degrees of
+#: freedom that is six standard deviations after the first round.
+_OUT = 1e-4
+
+
+class _Design(Protocol):
+    def take(self, n: int) -> Array: ...
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """The log integrands of some models of a family as one function of the points; it can be sent to other processes."""
+
+    family: Family
+    which: IntArray
+
+    def __call__(self, x: Array) -> Array:
+        values = np.asarray(self.family.log_integrands(x, self.which), dtype=float)
+        bad = np.isnan(values) | (values == np.inf)
+        if bad.any():
+            i, j = np.argwhere(bad)[0]
+            name = self.family.names[self.which[j]]
+            raise ValueError(
+                f"the log integrand of model {name!r} is {values[i, j]} at {x[i].tolist()}; it must be finite or -inf"
+            )
+        return values
+
+
+class _Runner:
+    """One family's share of the run: its design, its values so far, its posteriors."""
+
+    def __init__(
+        self, family: Family, first: int, evidence: str, kernel: Kernel | None, amplitude: Amplitude, design: Any
+    ) -> None:
+        self.family = family
+        self.slots = np.arange(first, first + len(family.names))
+        self.coordinates: Coordinates = family.coordinates or Standard(family.measure)
+        self.design: _Design = Spread(family.measure, self.coordinates) if design is None else design(family.measure)
+        self.evidence = evidence
+        self.kernel = kernel
+        self.amplitude = amplitude
+        self.active = np.arange(len(family.names))
+        self.values = np.empty((0, len(family.names)))
+        self._nodes: Nodes | None = None
+
+    def extend(self, n: int, evaluate: Callable[[_Block, Array], Array]) -> int:
+        """Evaluate the models in contention at the points up to the n-th; return how many evaluations that took."""
+        points = self.design.take(n)
+        new = points[len(self.values) :]
+        if not len(new) or not len(self.active):
+            return 0
+        fresh = np.full((len(new), self.values.shape[1]), np.nan)
+        fresh[:, self.active] = evaluate(_Block(self.family, self.active), new)
+        self.values = np.vstack([self.values, fresh])
+        return int(fresh[:, self.active].size)
+
+    def posteriors(self) -> Evidences:
+        """Posteriors of the models in contention."""
+        points = self.design.take(len(self.values))
+        values = self.values[:, self.active]
+        if self.evidence == "log":
+            if self._nodes is None:
+                self._nodes = nodes(self.family.measure, self.coordinates)
+            inside, first = np.unique(points, axis=0, return_index=True)
+            if len(inside) < len(points):
+                keep = np.sort(first)
+                points, values = points[keep], values[keep]
+            return LogProcess.fit(self.coordinates.forward(points), values, self._nodes, self.kernel).evidences
+        measure = self.family.measure
+        rule = bayes_rule(embed(self.kernel or ExpQuad(measure.scale), measure), points)
+        chosen = np.array([np.flatnonzero(rule.index == i)[0] for i in range(len(rule.points))])
+        return linear_evidences(rule, values[chosen], self.amplitude)
+
+
+def compare_models(
+    models: Mapping[Any, Model],
+    *,
+    n: int | None = None,
+    stop: float | None = None,
+    tol: float | None = None,
+    stages: Sequence[int] | None = None,
+    prior: Mapping[Any, float] | None = None,
+    evidence: str = "log",
+    kernel: Kernel | None = None,
+    amplitude: Amplitude = "marginal",
+    design: Callable[[Measure], Any] | None = None,
+    race: bool = True,
+    executor: Executor | None = None,
+    journal: Any = None,
+    rng: Any = None,
+    progress: bool | None = None,
+) -> Comparison:
+    r"""Compare models by evidence, carrying the numerical error of every integral to the decision.
+
+    Each model's evidence :math:`Z_i = \int e^{\ell_i}\,\mathrm{d}p_i` is inferred from log likelihoods at the points of a design that
+    grows round by round. Models with the same measure share the design, and their likelihoods are evaluated as one block. After
+    each round the posteriors of the evidences give P(the leader is the true MAP); models that can no longer win leave the race,
+    and the run stops when the decision is certain enough.
+
+    Parameters
+    ----------
+    models : mapping of name to Model
+        Names are any hashable; tuples of strings are read as sets of members (see :meth:`Comparison.inclusion`).
+    n : int, optional
+        Most points for each model; 200 by default.
+    stop : float, optional
+        Stop when P(MAP) reaches this level.
+    tol : float, optional
+        Stop when the standard deviation of the leading model's probability is at most this.
+    stages : sequence of int, optional
+        Sizes of the rounds; by default 10, 20, 40, ... up to `n`.
+    prior : mapping of name to float, optional
+        Prior probabilities of the models, up to a factor; equal by default.
+    evidence : {"log", "linear"}, optional
+        ``"log"``: a Gaussian process on the log likelihood, whose exponential is always positive (the default).
+        ``"linear"``: Bayesian quadrature of the likelihood, as in the paper, conditioned on a positive result.
+    kernel : Kernel, optional
+        Of the process: in the models' coordinates for ``"log"`` (default: fitted Matern-3/2), on the parameters for ``"linear"``
+        (default: `ExpQuad` with the measure's standard deviations as length-scales).
+    amplitude : str or float, optional
+        For ``"linear"``, as in :func:`fwbq.condition`.
+    design : callable, optional
+        Measure to design (anything with ``take(n)``), e.g. ``lambda p: fwbq.SBQ(fwbq.embed(fwbq.ExpQuad(1.0), p), rng=0)``. By
+        default points spread evenly over the prior.
+    race : bool, optional
+        Whether models that can no longer win are left out of further rounds.
+    executor : concurrent.futures.Executor, optional
+        Where likelihoods are evaluated; the answer is the same for any.
+    journal : path, optional
+        SQLite file in which every finished evaluation is kept; a run that died goes on where it stopped.
+    rng : optional
+        Seeds the draws of :meth:`Comparison.probabilities`.
+    progress : bool, optional
+        Show progress; by default on a terminal.
+
+    Returns
+    -------
+    Comparison
+
+    Notes
+    -----
+    Everything is done with logarithms: evidences of 1e-4000 and 1e4000 can be compared.
+
+    Examples
+    --------
+    >>> import numpy as np, fwbq
+    >>> prior = fwbq.Gaussian([0.0, 0.0], np.eye(2))
+    >>> models = {
+    ...     "near": fwbq.Model(lambda x: -np.sum((x - 0.5) ** 2, axis=1), prior),
+    ...     "far": fwbq.Model(lambda x: -np.sum((x - 3.0) ** 2, axis=1), prior),
+    ... }
+    >>> fwbq.compare_models(models, stop=0.95, rng=0).best
+    'near'
+    """
+    if not models:
+        raise ValueError("`models` is empty; give a mapping of names to fwbq.Model(log_integrand, measure)")
+    grouped = families(models)
+    result = compare_families(
+        grouped, n=n, stop=stop, tol=tol, stages=stages, prior=prior, evidence=evidence, kernel=kernel, amplitude=amplitude,
+        design=design, race=race, executor=executor, journal=journal, rng=rng, progress=progress,
+    )  # fmt: skip
+    return _in_order(result, tuple(models))
+
+
+def compare_families(
+    grouped: Sequence[Family],
+    *,
+    n: int | None = None,
+    stop: float | None = None,
+    tol: float | None = None,
+    stages: Sequence[int] | None = None,
+    prior: Mapping[Any, float] | None = None,
+    evidence: str = "log",
+    kernel: Kernel | None = None,
+    amplitude: Amplitude = "marginal",
+    design: Callable[[Measure], Any] | None = None,
+    race: bool = True,
+    executor: Executor | None = None,
+    journal: Any = None,
+    rng: Any = None,
+    progress: bool | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Comparison:
+    """:func:`compare_models` for models that are evaluated as blocks; arguments as there.
+
+    Parameters
+    ----------
+    grouped : sequence of Family
+        Each with its measure, names and block function.
+    settings : mapping, optional
+        What the result is to remember beside the arguments, JSON-able.
+    """
+    sizes = _rounds(n, stages)
+    stop = None if stop is None else _validate.probability(stop, "stop")
+    tol = None if tol is None else _validate.positive(tol, "tol")
+    _validate.choice(evidence, "evidence", ("log", "linear"))
+    names = tuple(name for family in grouped for name in family.names)
+    if len(set(names)) < len(names):
+        raise ValueError("`models` must have different names")
+    log_prior = _log_prior(prior, names)
+    seed = int(_validate.generator(rng).integers(2**31))
+    runners, first = [], 0
+    for family in grouped:
+        runners.append(_Runner(family, first, evidence, kernel, amplitude, design))
+        first += len(family.names)
+
+    evidences = Evidences.empty(len(names))
+    spent, history, status = 0, [], f"the budget of {sizes[-1]} points ended"
+    with ExitStack() as stack:
+        store = stack.enter_context(Journal(journal, _identity(grouped))) if journal is not None else None
+        bar = stack.enter_context(Progress(len(sizes), "compare", progress))
+        for size in sizes:
+            taken = [runner.extend(size, _evaluation(k, executor, store)) for k, runner in enumerate(runners)]
+            spent += sum(taken)
+            contenders = sum(len(runner.active) for runner in runners)
+            for runner in runners:
+                if len(runner.active):
+                    evidences = evidences.put(runner.slots[runner.active], runner.posteriors())
+            chances = map_probabilities(evidences, log_prior)
+            best = int(np.lexsort((evidences.log_median + log_prior, np.round(chances, 9)))[-1])
+            history.append(Stage(size, spent, contenders, evidences, best, float(chances[best])))
+            bar.advance(1)
+            decided = _decided(evidences, log_prior, best, float(chances[best]), stop, tol, seed)
+            if decided:
+                status = decided
+                break
+            if not sum(taken):
+                status = "the designs have no further points"
+                break
+            if race:
+                keep = _contention(evidences, log_prior, best, tol)
+                for runner in runners:
+                    runner.active = runner.active[keep[runner.slots[runner.active]]]
+    points = np.concatenate([np.sum(~np.isnan(runner.values), axis=0) for runner in runners])
+    kept = {
+        "version": __version__, "seed": seed, "n": sizes[-1], "stages": list(sizes), "stop": stop, "tol": tol, "evidence": evidence,
+        "kernel": None if kernel is None else repr(kernel), "amplitude": amplitude, "race": race,
+    }  # fmt: skip
+    return Comparison(names, evidences, log_prior, points, tuple(history), status, kept | dict(settings or {}))
+
+
+def _rounds(n: int | None, stages: Sequence[int] | None) -> tuple[int, ...]:
+    if stages is not None:
+        sizes = tuple(_validate.count(s, "stages", minimum=_LEAST) for s in stages)
+        if not sizes or list(sizes) != sorted(set(sizes)):
+            raise ValueError("`stages` must be increasing numbers of points, e.g. (10, 50, 100, 200)")
+        if n is not None and n != sizes[-1]:
+            raise ValueError(f"`n` is {n} and `stages` end at {sizes[-1]}; give one of them")
+        return sizes
+    most = _validate.count(_BUDGET if n is None else n, "n", minimum=_LEAST)
+    sizes, size = (), _FIRST
+    while size < most:
+        sizes, size = (*sizes, size), 2 * size
+    return (*sizes, most)
+
+
+def _log_prior(prior: Mapping[Any, float] | None, names: tuple[Hashable, ...]) -> Array:
+    if prior is None:
+        return np.full(len(names), -np.log(len(names)))
+    missing = [name for name in names if name not in prior]
+    if missing or len(prior) != len(names):
+        unknown = [name for name in prior if name not in set(names)]
+        raise ValueError(
+            f"`prior` must have a probability for each model: missing {missing[:3]}, unknown {unknown[:3]}"
+        )
+    weights = np.array([_validate.nonnegative(prior[name], f"prior[{name!r}]") for name in names])
+    if not weights.sum() > 0.0:
+        raise ValueError("`prior` must give at least one model a positive probability")
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.maximum(np.log(weights / weights.sum()), -1e6))
+
+
+def _identity(grouped: Sequence[Family]) -> dict[str, Any]:
+    return {
+        "kind": "comparison",
+        "families": [{"measure": family.measure.spec(), "models": family.identity()} for family in grouped],
+    }
+
+
+def _evaluation(number: int, executor: Executor | None, journal: Journal | None) -> Callable[[_Block, Array], Array]:
+    """Return how family `number` evaluates a block of models; blocks with other columns are other series of the journal."""
+
+    def evaluate(block: _Block, points: Array) -> Array:
+        digest = hashlib.sha256(np.ascontiguousarray(block.which, dtype=np.int64).tobytes()).hexdigest()[:16]
+        with Evaluator(
+            block, points.shape[1], vectorized=True, executor=executor, journal=journal, series=f"{number}:{digest}",
+            minus_infinity=True, progress=False,
+        ) as evaluator:  # fmt: skip
+            values = evaluator(points).values
+        return np.asarray(values).reshape(len(points), len(block.which))
+
+    return evaluate
+
+
+def _decided(
+    evidences: Evidences, log_prior: Array, best: int, chance: float, stop: float | None, tol: float | None, seed: int
+) -> str | None:
+    if stop is not None and chance >= stop:
+        return f"P(MAP) reached {stop:g}"
+    if tol is not None:
+        logs = evidences.sample(500, np.random.default_rng(seed)) + log_prior
+        logs -= logs.max(axis=1, keepdims=True)
+        weights = np.exp(logs)
+        spread = float(np.std(weights[:, best] / weights.sum(axis=1)))
+        if spread <= tol:
+            return f"the leading probability is known to {spread:.2g}"
+    return None
+
+
+def _contention(evidences: Evidences, log_prior: Array, best: int, tol: float | None) -> NDArray[np.bool_]:
+    """Return which models may still win, or, when a probability is wanted to `tol`, may still weigh on it."""
+    from scipy.special import stdtr
+
+    centre, sd = evidences.log_median + log_prior, evidences.log_sd
+    width = np.hypot(sd, sd[best])
+    df = np.minimum(np.minimum(evidences.df, evidences.df[best]), 1e6)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(width > 0.0, (centre - centre[best]) / width, np.sign(centre - centre[best]) * np.inf)
+        keep = stdtr(df, np.nan_to_num(t, nan=0.0)) >= _OUT
+    keep[best] = True
+    if tol is not None:
+        keep |= centre + 3.0 * sd - centre[best] > np.log(0.1 * tol / len(centre))
+    return np.asarray(keep)
+
+
+def _in_order(result: Comparison, names: tuple[Hashable, ...]) -> Comparison:
+    """Bring the models, which were grouped by measure, back into the order given."""
+    position = {name: i for i, name in enumerate(result.names)}
+    order = np.array([position[name] for name in names])
+    back = np.argsort(order)
+    stages = tuple(
+        Stage(s.n, s.evaluations, s.contenders, s.evidences.take(order), int(back[s.best]), s.map_probability)
+        for s in result.stages
+    )
+    return Comparison(
+        names,
+        result.evidences.take(order),
+        result.log_prior[order],
+        result.points[order],
+        stages,
+        result.status,
+        result.settings,
+    )

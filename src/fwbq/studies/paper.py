@@ -1,0 +1,122 @@
+"""Every figure of the paper by one call: each is a study that returns tables and a function that draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import _validate, plots
+from . import appendix, models, simulation
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Tables = dict[str, "pd.DataFrame"]
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """A figure of the paper.
+
+    Attributes
+    ----------
+    number : int
+        Its place in the list.
+    title : str
+        What it shows.
+    study : callable
+        Seed to tables; each table is saved as CSV beside the figure.
+    draw : callable
+        Tables to Axes.
+    """
+
+    number: int
+    title: str
+    study: Callable[[int], Tables]
+    draw: Callable[[Tables], Any]
+
+
+FIGURES: dict[str, Figure] = {
+    "mean-elements": Figure(
+        1,
+        "mean element approximations by FWLS at n = 1, 2, 5, 10, 50, with the truth",
+        simulation.mean_elements,
+        lambda tables: plots.mean_elements(tables["field"]),
+    ),
+    "points": Figure(
+        2,
+        "mixture density with the first 25 points of FW, FWLS and SBQ",
+        simulation.design_points,
+        lambda tables: plots.design_points(tables["points"], tables["density"]),
+    ),
+    "mmd": Figure(
+        3,
+        "MMD² against n for FW, FWLS, FWBQ, FWLSBQ, SBQ, MC and QMC over five mixtures",
+        lambda seed: simulation.mmd_against_n(tuple(range(seed, seed + 5))),
+        lambda tables: plots.mmd(tables["mmd2"]),
+    ),
+    "estimates": Figure(
+        4,
+        "integral estimates of FWLS and FWLSBQ with 68 % and 95 % bands and the truth",
+        simulation.integral_estimates,
+        lambda tables: plots.estimates(tables["estimates"]),
+    ),
+    "models": Figure(
+        5,
+        "posterior probabilities of the first 50 of 352 models at n = 10, 50, 100, 200",
+        models.model_probabilities,
+        lambda tables: plots.model_probabilities(tables["probabilities"]),
+    ),
+    "truncated": Figure(
+        6,
+        "MMD² and the distribution of the weights on the truncated Gaussian",
+        appendix.truncated_gaussian,
+        lambda tables: plots.mmd_and_weights(tables["mmd2"], tables["weights"]),
+    ),
+    "features": Figure(
+        7,
+        "random Fourier features, D = 1000 and 5000, against the exact kernel",
+        appendix.random_features,
+        lambda tables: plots.mmd(tables["mmd2"]),
+    ),
+    "bounds": Figure(
+        8,
+        "measured MMD beside the bounds of the theorems",
+        appendix.theorem_bounds,
+        lambda tables: plots.bounds(tables["bounds"]),
+    ),
+}
+
+
+def make(name: str, out: str | Path, *, seed: int = 0) -> list[Path]:
+    """Compute one figure of the paper, and save it with its tables.
+
+    Parameters
+    ----------
+    name : str
+        One of ``FIGURES``.
+    out : path
+        Directory, made when it is not there. The figure is saved as ``<number>-<name>.png`` and ``.pdf``, each table as
+        ``<number>-<name>-<table>.csv``.
+    seed : int, optional
+        Fixes everything random.
+
+    Returns
+    -------
+    list of Path
+        What was written, the picture first.
+    """
+    _validate.choice(name, "name", tuple(FIGURES))
+    figure = FIGURES[name]
+    directory = Path(out)
+    directory.mkdir(parents=True, exist_ok=True)
+    stem = f"{figure.number}-{name}"
+    tables = figure.study(seed)
+    written = [directory / f"{stem}-{key}.csv" for key in tables]
+    for path, table in zip(written, tables.values(), strict=True):
+        table.to_csv(path, index=False)
+    pictures = [directory / f"{stem}.png", directory / f"{stem}.pdf"]
+    plots.save(figure.draw(tables), *pictures)
+    return pictures + written

@@ -1,0 +1,245 @@
+"""One test for each entry of docs/errata.md, of the same number: what is printed is wrong, what is implemented is right."""
+
+import re
+from math import erf, exp, pi, sqrt
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mpmath import mp, mpf
+from scipy import integrate, stats
+
+import fwbq
+from fwbq import chema, theory
+
+HALF = fwbq.TruncatedGaussian([1.0], [0.5])
+
+
+def ball(n, dim=2, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, dim))
+
+
+@pytest.fixture(scope="module")
+def gaussian():
+    return fwbq.embed(fwbq.ExpQuad(0.8), fwbq.Gaussian([0.0, 0.0], np.eye(2)))
+
+
+def test_e1_mean_element_follows_the_kernel():
+    x = np.zeros((1, 1))
+    printed = 2**-0.5 / (1 + erf(1)) * exp(-0.5) * (1 + erf(1 / sqrt(2)))
+    short = fwbq.embed(fwbq.ExpQuad(sqrt(0.5)), HALF).mean(x)[0]
+    stated = fwbq.embed(fwbq.ExpQuad(1.0), HALF).mean(x)[0]
+    assert short == pytest.approx(0.391639891153358, rel=1e-13) == pytest.approx(printed, rel=1e-13)
+    assert stated == pytest.approx(0.556180809654888, rel=1e-13)
+
+
+def test_e2_double_integral():
+    for d, right, printed in ((1, 0.629908394588041969, 0.629907), (2, 0.396784585572484381, 0.396783)):
+        variance = fwbq.embed(fwbq.ExpQuad(sqrt(0.5)), fwbq.TruncatedGaussian([1.0] * d, [0.5] * d)).variance
+        assert variance == pytest.approx(right, rel=1e-12)
+        assert abs(variance - printed) > 1e-6
+
+
+def test_e3_contraction_bound_does_not_depend_on_the_units():
+    def printed(D, R, gamma, n):
+        return (
+            2
+            * D
+            / (sqrt(pi) * gamma)
+            * exp(-(R**2) * n / (2 * D**2) - gamma**2 / (2 * sqrt(2) * D) * exp(R**2 * n / (2 * D**2)))
+        )
+
+    ours = [theory.contraction_line_search(20, D=2 * s, R=0.5 * s, gamma=0.25 * s) for s in (1.0, 10.0, 100.0)]
+    assert np.ptp(ours) < 1e-12 * ours[0]
+    theirs = [printed(2 * s, 0.5 * s, 0.25 * s, 20) for s in (1.0, 10.0, 100.0)]
+    assert max(theirs) > 10 * min(theirs)
+
+
+def test_e4_the_offset_matters():
+    worst = stats.norm.cdf(1 - 3) + stats.norm.cdf(-1 - 3)
+    erfc = 2 * stats.norm.sf(3)
+    assert worst / erfc == pytest.approx(8.4, rel=0.02)
+    assert theory.contraction_worst_case(3.0, sd=1.0, norm=1.0) == pytest.approx(worst, rel=1e-12)
+
+
+def test_e5_herding_has_equal_weights(gaussian):
+    design = fwbq.FrankWolfe(gaussian, step="herding", candidates=ball(300), rng=0)
+    design.take(6)
+    rule = design.rule(6)
+    assert rule.weights == pytest.approx(np.bincount(rule.index) / 6, abs=1e-15)
+
+
+def test_e6_line_search_minimises_the_true_objective(gaussian):
+    points = ball(2)
+    design = fwbq.FrankWolfe(gaussian, step="line-search", candidates=points, initial=0, rng=0)
+    design.take(2)
+    step = design.trace.step[1]
+    grid = np.linspace(0, 1, 2001)
+    objective = [fwbq.mmd2(gaussian, points, np.array([1 - r, r])) for r in grid]
+    assert step == pytest.approx(grid[np.argmin(objective)], abs=1e-3)
+
+
+def test_e7_factor_one_half_in_the_marginal_likelihood():
+    mp.dps = 20
+    N, b = 6, mpf("0.7")
+    integral = mp.quad(lambda s: s ** (-N - 1) * mp.exp(-b / s**2), [0, 1, mp.inf])
+    assert float(integral) == pytest.approx(float(mp.gamma(N / 2) * b ** (-N / 2) / 2), rel=1e-12)
+
+
+def test_e7_marginal_likelihood_by_brute_force():
+    data = chema.Dataset(
+        times=[0.0, 1.0, 2.0, 3.0],
+        substrate=[1.0, 0.8, 0.9, 0.7],
+        phospho=[0.4, 0.6, 0.5, 0.7],
+        enzymes=[[0.5], [0.9], [0.7], [0.8]],
+    )
+    K = 1.3
+    y = np.diff([0.4, 0.6, 0.5, 0.7])
+    x = -np.array([0.4, 0.6, 0.5]) / (np.array([0.4, 0.6, 0.5]) + K)
+    N = 3
+
+    def integrand(v, log_s):
+        s = exp(log_s)
+        likelihood = np.prod(stats.norm.pdf(y, x * v, s))
+        return likelihood * stats.norm.pdf(v, 1.0, s * sqrt(N / (x @ x)))  # d sigma / sigma = d log sigma
+
+    value, _ = integrate.nquad(
+        integrand, [lambda t: (1 - 60 * exp(t), 1 + 60 * exp(t)), (-6.0, 6.0)], opts={"epsrel": 1e-9, "limit": 200}
+    )
+    assert chema.log_likelihood(data, (), np.array([[K]]))[0] == pytest.approx(np.log(value), abs=1e-6)
+
+
+def test_e8_the_radius_is_of_the_largest_ball(gaussian):
+    design = fwbq.FrankWolfe(gaussian, candidates=ball(400), rng=0)
+    bound = theory.radius_bound(design, 50)
+    assert 0 <= bound <= theory.diameter(gaussian, ball(400))
+
+
+def test_e9_sharper_constants():
+    assert theory.consistency_herding(10, D=2.0, R=0.5, sharp=True) == pytest.approx(
+        0.25 * theory.consistency_herding(10, D=2.0, R=0.5)
+    )
+    assert theory.consistency_line_search(10, D=2.0, R=0.5, sharp=True) < theory.consistency_line_search(
+        10, D=2.0, R=0.5
+    )
+
+
+def test_e12_weights_need_not_sum_to_one(gaussian):
+    design = fwbq.FrankWolfe(gaussian, candidates=ball(500), rng=0)
+    points = design.take(10)
+    assert abs(fwbq.bayes_rule(gaussian, points).weights.sum() - 1) > 0.05
+    assert fwbq.bayes_rule(gaussian, points, prior_mean="constant").weights.sum() == pytest.approx(1, abs=1e-12)
+
+
+def test_e15_line_search_is_clipped(gaussian):
+    points = np.array([[3.0, 3.0], [3.0119, 2.9839]])
+    kernel, mu = gaussian.kernel(points), gaussian.mean(points)
+    for first, second in ((0, 1), (1, 0)):
+        gap = kernel[first, first] - kernel[first, second] - mu[first] + mu[second]
+        unclipped = gap / (kernel[first, first] - 2 * kernel[first, second] + kernel[second, second])
+        design = fwbq.FrankWolfe(gaussian, step="line-search", candidates=points, initial=first, rng=0)
+        design.take(2)
+        if design.trace.index[1] == second:
+            assert unclipped > 1
+            assert design.trace.step[1] == 1.0
+            return
+    pytest.fail("neither order moves away from its start")
+
+
+def test_e16_frank_wolfe_minimises_the_linearisation(gaussian):
+    candidates = ball(200, seed=3)
+    design = fwbq.FrankWolfe(gaussian, candidates=candidates, initial=0, rng=0)
+    design.take(30)
+    index = design.trace.index
+    kernel, mu = gaussian.kernel(candidates), gaussian.mean(candidates)
+    greedy = [0]
+    for i in range(1, 30):
+        assert index[i] == np.argmin(kernel[:, index[:i]].mean(axis=1) - mu)
+        # The greedy rule of the remark divides by i + 1 where the linearisation divides by i (and k(x, x) is constant).
+        greedy.append(int(np.argmin(kernel[:, greedy].sum(axis=1) / (i + 1) - mu)))
+    assert greedy != list(index)
+
+
+def test_e18_features_need_the_conjugate():
+    x, y = np.array([0.3, -0.2]), np.array([-0.4, 0.6])
+    frequencies = np.random.default_rng(0).normal(size=(200_000, 2)) / 0.8
+    right = np.mean(np.exp(1j * frequencies @ x) * np.exp(-1j * frequencies @ y)).real
+    printed = np.mean(np.exp(1j * frequencies @ x) * np.exp(1j * frequencies @ y)).real
+    exact = fwbq.ExpQuad(0.8)(x[None], y[None])[0, 0]
+    assert right == pytest.approx(exact, abs=0.01)
+    assert abs(printed - exact) > 0.1
+
+
+def test_e20_line_search_weights_differ(gaussian):
+    design = fwbq.FrankWolfe(gaussian, step="line-search", candidates=ball(500), rng=0)
+    weights = design.rule(50).weights
+    assert weights.sum() == pytest.approx(1, abs=1e-12)
+    assert weights.max() > 2 * weights.min() >= 0
+
+
+def test_e21_a_gaussian_posterior_reaches_below_zero_and_the_comparison_does_not():
+    measure = fwbq.TruncatedGaussian([1.0, 1.0], [0.5, 0.5])
+    peak = fwbq.Model(lambda x: -200 * np.sum((x - 1.4) ** 2, axis=1), measure)
+    embedding = fwbq.embed(fwbq.ExpQuad(1.0), measure)
+    points = fwbq.SBQ(embedding, rng=0).take(10)
+    posterior = fwbq.condition(fwbq.bayes_rule(embedding, points), np.exp(peak.log_integrand(points)), amplitude=1.0)
+    assert posterior.cdf(0.0) > 0.2
+    comparison = fwbq.compare_models({"a": peak, "b": peak}, n=10, rng=0)
+    assert np.all(comparison.probabilities(200) >= 0)
+
+
+def test_e22_the_units_of_the_likelihood_do_not_matter():
+    measure = fwbq.TruncatedGaussian([1.0], [0.5])
+    results = [
+        fwbq.compare_models(
+            {
+                "a": fwbq.Model(lambda x, s=shift: s - 3 * (x[:, 0] - 1.0) ** 2, measure),
+                "b": fwbq.Model(lambda x, s=shift: s - 3 * (x[:, 0] - 0.2) ** 2, measure),
+            },
+            n=8,
+            rng=0,
+        )
+        for shift in (0.0, -5000.0)
+    ]
+    assert results[0].map_probability == pytest.approx(results[1].map_probability, abs=1e-6)
+
+
+def test_e24_repeats_are_merged(gaussian):
+    points = np.repeat(ball(5), 3, axis=0)
+    rule = fwbq.bayes_rule(gaussian, points)
+    once = fwbq.bayes_rule(gaussian, ball(5))
+    assert len(rule.points) == 5
+    assert rule.mmd2 == pytest.approx(once.mmd2, rel=1e-12)
+
+
+def test_e26_features_have_their_own_mean_element():
+    mixture = fwbq.GaussianMixture([0.3, 0.7], [[0.0, 0.0], [1.0, -1.0]], [np.eye(2), 0.3 * np.eye(2)])
+    kernel = fwbq.RandomFourier(fwbq.ExpQuad(0.8), 50, 2, rng=0)
+    embedding = fwbq.embed(kernel, mixture)
+    sample = mixture.sample(200_000, rng=1)
+    assert embedding.mean_features == pytest.approx(kernel.features(sample).mean(axis=0), abs=2e-3)
+
+
+def test_e30_line_search_is_worse_and_shares_few_points():
+    rng = np.random.default_rng(0)
+    covs = [0.15 * np.eye(2) * rng.uniform(0.5, 2) for _ in range(20)]
+    mixture = fwbq.GaussianMixture(np.full(20, 0.05), rng.uniform(-4, 4, size=(20, 2)), covs)
+    embedding = fwbq.embed(fwbq.ExpQuad(0.8), mixture)
+    candidates = mixture.sample(4000, rng=1)
+    herding = fwbq.FrankWolfe(embedding, candidates=candidates, rng=0)
+    search = fwbq.FrankWolfe(embedding, step="line-search", candidates=candidates, rng=0)
+    herding.take(400)
+    search.take(400)
+    assert search.trace.mmd2[-1] > 1.5 * herding.trace.mmd2[-1]
+    assert len(set(herding.trace.index[:25]) & set(search.trace.index[:25])) < 13
+
+
+def test_every_entry_has_its_test():
+    entries = set(
+        re.findall(
+            r"\bE(\d+)\b",
+            "\n".join(re.findall(r"^## (E.*)$", (Path(__file__).parents[1] / "docs/errata.md").read_text(), re.M)),
+        )
+    )
+    tested = set(re.findall(r"^def test_e(\d+)_", Path(__file__).read_text(), re.M))
+    assert entries == tested
