@@ -49,7 +49,7 @@ def test_weights_of_a_sample_enter_the_draw():
         picks[fwbq.RandomPivot(embedding, rng=child).take(1)[0, 0].astype(int) // 10] += 1
     assert picks[2] == 0
     assert picks[0] == pytest.approx(280, abs=40)
-    with pytest.warns(UserWarning, match="2 of the 3"):
+    with pytest.warns(RuntimeWarning, match="2 of the 3"):
         assert len(fwbq.RandomPivot(embedding, rng=0).take(3)) == 2
 
 
@@ -106,7 +106,7 @@ def test_coreset_of_a_chain():
 def test_ends_at_the_rank_of_random_features():
     kernel = fwbq.RandomFourier(fwbq.ExpQuad(1.0), 9, 2, rng=0)
     design = fwbq.RandomPivot(fwbq.embed(kernel, fwbq.Gaussian([0.0, 0.0], np.eye(2))), candidates=300, rng=0)
-    with pytest.warns(UserWarning, match="9 of the 30"):
+    with pytest.warns(RuntimeWarning, match="9 of the 30"):
         assert len(design.take(30)) == 9
     assert "rank 9" in design.status
 
@@ -114,6 +114,6 @@ def test_ends_at_the_rank_of_random_features():
 def test_one_candidate_and_repeats(gaussian):
     assert len(fwbq.RandomPivot(gaussian, [[0.0, 0.0]], rng=0).take(1)) == 1
     design = fwbq.RandomPivot(gaussian, np.repeat([[0.0, 0.0], [1.0, 1.0]], 5, axis=0), rng=0)
-    with pytest.warns(UserWarning, match="2 of the 4"):
+    with pytest.warns(RuntimeWarning, match="2 of the 4"):
         design.take(4)
     assert sorted(design.trace.index) == [0, 5]

@@ -176,16 +176,16 @@ class TestEnd:
     def test_numerical_rank_of_a_smooth_kernel(self):
         embedding = fwbq.embed(fwbq.ExpQuad(1.0), fwbq.Gaussian([0.0], [[1.0]]))
         design = fwbq.SBQ(embedding, candidates=2000, rng=0)
-        with pytest.warns(UserWarning, match=r"of the 100 points"):
+        with pytest.warns(RuntimeWarning, match=r"of the 100 points"):
             points = design.take(100)
         assert 8 < len(points) < 30
         assert "rank" in design.status or "floor" in design.status
         assert len(np.unique(points)) == len(points)
         assert (design.trace.mmd2 >= 0).all()
-        with pytest.warns(UserWarning):
+        with pytest.warns(RuntimeWarning):
             again = design.take(100)
         assert np.array_equal(again, points)
-        with pytest.warns(UserWarning):
+        with pytest.warns(RuntimeWarning):
             assert len(design.rule(50)) == len(points)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -194,7 +194,7 @@ class TestEnd:
     def test_rank_of_random_features(self):
         kernel = fwbq.RandomFourier(fwbq.ExpQuad(1.0), 12, 2, rng=0)
         embedding = fwbq.embed(kernel, fwbq.Gaussian([0.0, 0.0], np.eye(2)))
-        with pytest.warns(UserWarning):
+        with pytest.warns(RuntimeWarning):
             design = fwbq.SBQ(embedding, candidates=400, rng=0)
             assert len(design.take(40)) <= 12
         assert design.trace.mmd2[-1] < 1e-12
@@ -206,7 +206,7 @@ class TestEnd:
     def test_more_than_the_distinct_candidates(self, gaussian):
         distinct = gaussian.measure.sample(6, np.random.default_rng(0))
         design = fwbq.SBQ(gaussian, np.repeat(distinct, 4, axis=0))
-        with pytest.warns(UserWarning, match="6 of the 10"):
+        with pytest.warns(RuntimeWarning, match="6 of the 10"):
             points = design.take(10)
         assert len(points) == 6
         assert (design.trace.index % 4 == 0).all(), "a repeated candidate stands for its first occurrence"
@@ -216,7 +216,7 @@ class TestEnd:
         assert np.array_equal(design.take(1), [[0.3, 0.1]])
         z = gaussian.mean([[0.3, 0.1]])[0]
         assert design.trace.mmd2[0] == pytest.approx(gaussian.variance - z * z, rel=1e-14)
-        with pytest.warns(UserWarning, match="1 of the 2"):
+        with pytest.warns(RuntimeWarning, match="1 of the 2"):
             assert len(design.take(2)) == 1
 
     def test_candidates_where_the_mean_element_vanishes(self, gaussian):

@@ -155,6 +155,16 @@ class TestDiameter:
         kernel, x = fwbq.ExpQuad(1.0), np.array([[0.0], [0.3], [1.1]])
         assert theory.diameter(kernel, x) == pytest.approx(np.sqrt(2 * (1 - np.exp(-(1.1**2) / 2))), rel=1e-14)
 
+    def test_upper_bound(self, mixture, circle):
+        for embedding, x in ((mixture, mixture.measure.sample(300, 0)), (circle, circle.measure.points)):
+            exact, bound = theory.diameter(embedding.kernel, x), theory.diameter_bound(embedding, x)
+            assert exact <= bound <= 2 * exact
+
+    def test_large_sets_are_bounded(self, mixture, monkeypatch):
+        monkeypatch.setattr(theory, "PAIRS", 100)
+        design = fwbq.SBQ(mixture, candidates=150, rng=0)
+        assert theory.compare(design, 5).diameter == theory.diameter_bound(mixture, design.candidates)
+
     def test_one_point(self):
         assert theory.diameter(fwbq.ExpQuad(1.0), [[0.5, 0.5]]) == 0.0
 

@@ -22,11 +22,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from .designs import Design
+    from .embeddings import Embedding
     from .kernels import Kernel
 
 FloatArray = NDArray[np.float64]
 Step = Literal["herding", "line-search"]
 STEPS = ("herding", "line-search")
+PAIRS = 20_000  # points up to which `compare` looks at all pairs: some seconds
 BLOCK = 1024  # rows of the kernel matrix held at once
 FALLING = 0.9  # R is taken to tend to 0 when its upper bound fell below this part of its value at a quarter of the run
 
@@ -67,6 +69,37 @@ def diameter(kernel: Kernel, points: ArrayLike) -> float:
         squared += diagonal[start:]
         largest = max(largest, float(squared.max(initial=0.0)))
     return float(np.sqrt(largest))
+
+
+def diameter_bound(embedding: Embedding, points: ArrayLike) -> float:
+    r"""Upper bound on the diameter D in O(M): twice the largest distance of a feature from the mean element.
+
+    .. math:: D \le 2 \max_x \| k(\cdot, x) - \mu \|, \qquad
+        \| k(\cdot, x) - \mu \|^2 = k(x, x) - 2 \mu(x) + k_{PP}.
+
+    Parameters
+    ----------
+    embedding : Embedding
+        Kernel and measure.
+    points : (M, d) array
+        The set.
+
+    Returns
+    -------
+    float
+        At most twice D when mu lies in the hull of the features.
+
+    Examples
+    --------
+    >>> import fwbq
+    >>> embedding = fwbq.embed(fwbq.ExpQuad(1.0), fwbq.Gaussian([0.0], [[1.0]]))
+    >>> x = [[-2.0], [0.0], [2.0]]
+    >>> diameter(embedding.kernel, x) <= diameter_bound(embedding, x)
+    True
+    """
+    points = _validate.points(points, "points", embedding.dim)
+    squared = embedding.kernel.diag(points) - 2.0 * embedding.mean(points) + embedding.variance
+    return 2.0 * float(np.sqrt(squared.max(initial=0.0)))
 
 
 def radius_bound(gap: ArrayLike, mmd2: ArrayLike) -> FloatArray:
@@ -316,7 +349,7 @@ class BoundsTable:
     line_search, line_search_sharp : (N,) array
         The same for FWLSBQ.
     diameter : float
-        D.
+        D, or an upper bound on it.
     void : bool
         Whether the exponential bound says nothing: the upper bound on R is still falling at the last n, or even with
         it the bound is no better than D n^-1/2.
@@ -361,7 +394,8 @@ def compare(design: Design, n: int, *, points: ArrayLike | None = None) -> Bound
     n : int
         Number of points.
     points : (M, d) array, optional
-        The set over which D is taken: by default the design's candidates, or its points where it has none.
+        The set over which D is taken: by default the design's candidates, or its points where it has none. Beyond
+        20,000 of them D is replaced by :func:`diameter_bound`.
 
     Returns
     -------
@@ -386,8 +420,8 @@ def compare(design: Design, n: int, *, points: ArrayLike | None = None) -> Bound
         warnings.simplefilter("ignore")  # a design that ends before n gives a shorter table
         own = design.take(n)
     reached, trace = len(own), design.trace
-    over = points if points is not None else getattr(design, "candidates", own)
-    d = diameter(design.embedding.kernel, over)
+    over = getattr(design, "candidates", own) if points is None else _validate.points(points, "points", own.shape[1])
+    d = diameter(design.embedding.kernel, over) if len(over) <= PAIRS else diameter_bound(design.embedding, over)
     count = np.arange(1, reached + 1)
     mmd2, gap = trace.mmd2[:reached], trace.gap[:reached]
     radius = radius_bound(gap, mmd2)

@@ -181,8 +181,10 @@ class OBQ(Design):
         mmd2 = np.full(len(self), nan)
         for n, descent in self._solved.items():
             mmd2[n - 1] = descent.mmd2
-        nothing = np.full(len(self), nan)
-        return Trace(nothing, mmd2, nothing, np.full(len(self), -1, dtype=np.intp))
+        nothing, index = np.full(len(self), nan), np.full(len(self), -1, dtype=np.intp)
+        for array in (mmd2, nothing, index):
+            array.flags.writeable = False
+        return Trace(nothing, mmd2, nothing, index)
 
     def take(self, n: int) -> FloatArray:
         """Return the `n` points optimised together (not the first n of a longer sequence).

@@ -107,7 +107,8 @@ class PivotedDesign(Design):
     def _reach(self, n: int) -> int:
         reached = super()._reach(n)
         if reached < n:
-            warnings.warn(f"only {reached} of the {n} points asked for exist: {self._stopped}", stacklevel=3)
+            message = f"only {reached} of the {n} points asked for exist: {self._stopped}"
+            warnings.warn(message, RuntimeWarning, stacklevel=3)
         return reached
 
     def _error(self) -> float:
