@@ -343,12 +343,25 @@ def test_posteriors_are_values_with_one_readable_line():
 
 
 def test_reference_posteriors(reference):
-    """Means and variances of the reference cases at amplitude one, for a function of the kernel's space."""
-    case = reference["ill_conditioned_truncated_gaussian_d1"][0]
-    emb = fwbq.embed(fwbq.ExpQuad(0.5**0.5), fwbq.TruncatedGaussian(1.0, 0.5))
-    x = np.array(case["points"], dtype=float).reshape(-1, 1)
-    r = fwbq.bayes_rule(emb, x)
-    values = emb.kernel(x, [[1.3]])[:, 0]
-    post = fwbq.condition(r, values, amplitude=1.0)
-    assert abs(post.mean - emb.mean([[1.3]])[0]) <= math.sqrt(float(case["var"])) * 1.001
-    assert post.sd**2 == pytest.approx(float(case["var"]), rel=1e-3)
+    """Means and variances of the reference's posteriors at amplitude one, for a function of the kernel's space."""
+    checked = 0
+    for case in reference["cases"]:
+        name = case["name"].split(":")[0]
+        if name not in ("C", "E"):
+            continue
+        uniform = fwbq.Uniform([0.0, 0.0], [1.0, 2.0])
+        measure = uniform if name == "E" else fwbq.TruncatedGaussian([1.0, 1.0], 0.5)
+        emb = fwbq.embed(fwbq.ExpQuad(float(case["sigma"])), measure)
+        x = np.array(case["candidates"], dtype=float)
+        function = case["test_function"]
+        values = np.array(function["values_at_candidates"], dtype=float)
+        for run in case["fw"]:
+            for row in run["posteriors"]:
+                index = run["idx"][: row["n"]]
+                post = fwbq.condition(fwbq.bayes_rule(emb, x[index]), values[index], amplitude=1.0)
+                assert post.mean == pytest.approx(float(row["mean"]), rel=1e-8)
+                assert post.sd**2 == pytest.approx(float(row["var"]), rel=1e-8, abs=1e-13)
+                bound = post.sd * math.sqrt(float(function["rkhs_norm_squared"]))
+                assert abs(post.mean - float(function["integral"])) <= bound * 1.01
+                checked += 1
+    assert checked > 15

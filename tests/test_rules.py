@@ -104,7 +104,7 @@ def test_stated_error_is_true(name, lengthscale, prior_mean):
     assert truth <= mpf(rule.mmd2) * mpf("1.0101")
     assert mpf(rule.mmd2) <= truth + 2 * mpf(rule.floor)
     if prior_mean == "constant":
-        assert rule.weights.sum() == pytest.approx(1.0, abs=4e-16 * max(1.0, rule.sum_abs_weights))
+        assert rule.weights.sum() == pytest.approx(1.0, abs=1e-15 * max(1.0, rule.sum_abs_weights))
 
 
 @pytest.mark.parametrize("prior_mean", ["zero", "constant"])
@@ -500,3 +500,51 @@ def test_reference_random_features(reference):
     assert fwbq.mmd2(exact, rule.points, np.array(case["bq_weights"], dtype=float)) == pytest.approx(
         float(case["mmd2_of_those_weights_under_EQ_sigma_0_8"]), rel=1e-10
     )
+
+
+def reference_cases(reference):
+    mixture = {k: np.array(v, dtype=float) for k, v in reference["mixture_A"].items()}
+    measures = {
+        "A": fwbq.GaussianMixture(mixture["weights"], mixture["means"], mixture["covs"]),
+        "B1": fwbq.TruncatedGaussian(1.0, 0.5),
+        "C": fwbq.TruncatedGaussian([1.0, 1.0], 0.5),
+        "E": fwbq.Uniform([0.0, 0.0], [1.0, 2.0]),
+    }
+    for case in reference["cases"]:
+        sigma = 0.5**0.5 if "sqrt" in case["sigma"] else float(case["sigma"])
+        emb = fwbq.embed(fwbq.ExpQuad(sigma), measures[case["name"].split(":")[0]])
+        yield case, emb, np.array(case["candidates"], dtype=float)
+
+
+def test_reference_frank_wolfe_and_sequential_rules(reference):
+    """Errors and weights of the reference's own points and weights, for every n, repeats among them."""
+    checked = good = 0
+    for case, emb, x in reference_cases(reference):
+        values = np.array(case["test_function"]["values_at_candidates"], dtype=float)
+        for run in case["fw"]:
+            chosen = x[run["idx"]]
+            for n, (error, variance) in enumerate(zip(run["mmd2"], run["bq_var"], strict=True), start=1):
+                rule = fwbq.bayes_rule(emb, chosen[:n])
+                assert float(variance) <= rule.mmd2 * 1.0101
+                if rule.rank == len(rule) and rule.status.endswith(("ok", "merged")):
+                    assert rule.mmd2 == pytest.approx(float(variance), rel=1e-10, abs=1e-12 + rule.floor)
+                    good += 1
+                assert rule.mmd2 <= float(error) * (1 + 1e-12)
+                if run["rule"] == "eq8":
+                    assert fwbq.uniform_rule(emb, chosen[:n]).mmd2 == pytest.approx(float(error), rel=1e-12, abs=1e-14)
+                checked += 1
+            np.testing.assert_array_equal(rule.points, x[run["bq_points"]])
+            weights = np.array(run["bq_weights"], dtype=float)
+            if np.abs(weights).sum() < 10:
+                np.testing.assert_allclose(rule.weights, weights, atol=1e-9)
+                assert rule.integrate(values[run["bq_points"]]) == pytest.approx(float(run["bq_mean"]), rel=1e-10)
+            final = fwbq.weighted_rule(emb, chosen, np.array(run["w"], dtype=float))
+            assert final.mmd2 == pytest.approx(float(run["mmd2"][-1]), rel=1e-12, abs=1e-14)
+            assert final.integrate(values[run["idx"]]) == pytest.approx(float(run["fw_estimate"]), rel=1e-12)
+        sbq = case["sbq"]
+        for n, variance in enumerate(sbq["var"], start=1):
+            rule = fwbq.bayes_rule(emb, x[sbq["idx"][:n]])
+            assert rule.mmd2 == pytest.approx(float(variance), rel=1e-10, abs=1e-12 + 2 * rule.floor)
+        weights = np.array(sbq["weights_final"], dtype=float)
+        np.testing.assert_allclose(rule.weights, weights, atol=1e-8 * np.abs(weights).max())
+    assert checked > 200 and good > 0.8 * checked

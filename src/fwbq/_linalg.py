@@ -183,30 +183,20 @@ class CholeskyFactor:
     independent: tuple[NDArray[np.intp], Factor] | None = None
 
     @classmethod
-    def of(cls, K: FloatArray, jitter: float | None = None) -> CholeskyFactor:
-        """Factor the symmetric positive semidefinite `K`; a given `jitter` is the least that is used."""
+    def of(cls, K: FloatArray) -> CholeskyFactor:
+        """Factor the symmetric positive semidefinite `K`, with jitter only where it is needed."""
         scale = equilibration(np.diagonal(K))
         scaled = (scale[:, None] * K) * scale
-        if jitter is None:
-            lower, ok = _cholesky(scaled)
-            if ok and np.min(np.diagonal(lower), initial=np.inf) ** 2 > TRUSTED_PIVOT:
-                return cls(lower, scale, 0.0, len(K))
-            jitter = SMALLEST_JITTER
+        lower, ok = _cholesky(scaled)
+        if ok and np.min(np.diagonal(lower), initial=np.inf) ** 2 > TRUSTED_PIVOT:
+            return cls(lower, scale, 0.0, len(K))
         # Diagonal pivoting brings the independent rows to the front, and their factor with them.
         pivoted, order, rank = _pivoted_cholesky(scaled)
         trusted = int(np.sum(np.diagonal(pivoted)[:rank] ** 2 > TRUSTED_PIVOT))
         rows = order[:trusted]
         independent = (rows, cls(np.tril(pivoted[:trusted, :trusted]), scale[rows], 0.0, trusted))
-        diagonal = np.diagonal(scaled).copy()
-        while True:
-            np.fill_diagonal(scaled, diagonal + jitter)
-            lower, ok = _cholesky(scaled)
-            # A pivot far below the jitter is rounding error that happened to be positive.
-            if ok and np.min(np.diagonal(lower), initial=np.inf) ** 2 > 0.1 * jitter:
-                return cls(lower, scale, jitter, rank, independent)
-            if jitter > LARGEST_JITTER:
-                raise _validate.not_positive_semidefinite(jitter)
-            jitter *= 10.0
+        lower, jitter = jittered_cholesky(scaled, SMALLEST_JITTER)
+        return cls(lower, scale, jitter, rank, independent)
 
     @property
     def size(self) -> int:
@@ -245,6 +235,20 @@ class CholeskyFactor:
     def noise(self, w: FloatArray) -> float:
         """Return w'D w, D what the jitter added to K."""
         return self.jitter * float(np.sum((w / self.scale) ** 2))
+
+
+def jittered_cholesky(scaled: FloatArray, jitter: float) -> tuple[FloatArray, float]:
+    """Return L with L L' = `scaled` + jitter I, and the jitter: the one given, or the first power of ten times it."""
+    a = scaled.copy()
+    while True:
+        np.fill_diagonal(a, np.diagonal(scaled) + jitter)
+        lower, ok = _cholesky(a)
+        # A pivot far below the jitter is rounding error that happened to be positive.
+        if ok and np.min(np.diagonal(lower), initial=np.inf) ** 2 > 0.1 * jitter:
+            return lower, jitter
+        if jitter > LARGEST_JITTER:
+            raise _validate.not_positive_semidefinite(jitter)
+        jitter *= 10.0
 
 
 def _cholesky(a: FloatArray) -> tuple[FloatArray, bool]:

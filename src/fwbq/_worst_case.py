@@ -26,6 +26,7 @@ from ._linalg import (
     ExactMatrix,
     equilibration,
     exact_dot,
+    jittered_cholesky,
     numerical_rank,
     power_of_two,
     sum_parts,
@@ -42,10 +43,12 @@ COMMON_ERROR = 8 * UNIT_ROUNDOFF
 ENTRY_ERROR = 4 * UNIT_ROUNDOFF
 #: The same for the entries of random features, whose phases w'x + b are absolute errors of a few times |w'x| roundoffs.
 FEATURE_ERROR = 32 * UNIT_ROUNDOFF
-#: Refinement steps on the matrix without jitter.
+#: Where the jitter starts: a few roundings of K. It is raised by powers of ten until the factorisation succeeds.
+LEAST_JITTER = 1e-15
+#: Refinement steps on the matrix without jitter. Twenty gained less than 1 % where rounding limits the result.
 REFINEMENTS = 3
-#: How many powers of ten the jitter is raised in search of smaller weights when rounding limits the result.
-JITTER_LADDER = 6
+#: How many powers of ten the jitter is then raised in search of smaller weights, where rounding limits the result.
+JITTER_LADDER = 5
 #: Entries of a Gram matrix held at once when it is only needed row by row.
 _BLOCK_ENTRIES = 1 << 20
 
@@ -102,7 +105,7 @@ def best_weights(problem: WorstCase, constant: bool) -> FloatArray:
     w = np.full(problem.size, 1.0 / problem.size)
     best = problem.evaluate(w)
     for candidate, evaluation in problem.candidates(constant):
-        if evaluation.stated < best.stated:
+        if evaluation.stated <= best.stated:
             w, best = candidate, evaluation
     return w
 
@@ -240,31 +243,42 @@ class GramWorstCase:
 
     def candidates(self, constant: bool) -> Iterator[tuple[FloatArray, Evaluation]]:
         """Yield the iterates of refinement for rising jitter, until raising it further cannot pay."""
-        jitter: float | None = None
+        lower, jitter = jittered_cholesky(self._K, LEAST_JITTER)
         for _ in range(JITTER_LADDER):
-            factor = CholeskyFactor.of(self._K, jitter)
-            v = factor.solve(self._scale)
-            total = float(self._scale @ v)
-            w, Kw = np.zeros(self.size), np.zeros((self.size, 1))
-            for _ in range(1 + REFINEMENTS):
-                residual = sum_parts(self._z, -Kw)
-                step = factor.solve(residual)
-                if constant:
-                    # The multiplier of the constraint is taken out before the solve that counts: it would cancel after.
-                    residual = residual - self._scale * (float(self._scale @ step) / total)
-                    step = factor.solve(residual)
-                    missing = 1.0 - math.fsum((self._scale * w).tolist())
-                    step = step + v * ((missing - float(self._scale @ step)) / total)
-                w = w + step
-                if constant:
-                    # What rounding of large terms left missing is spread evenly, for a sum of one to the last digits.
-                    w = w + (1.0 - math.fsum((self._scale * w).tolist())) / (self.size * self._scale)
-                Kw = self._exact.dot(w)
-                evaluation = self._evaluate(w, Kw)
+            for w, evaluation in self._refined(lower, constant):
                 yield self._scale * w, evaluation
             if evaluation.value > 100.0 * evaluation.floor:
                 return
-            jitter = max(10.0 * factor.jitter, SMALLEST_JITTER)
+            lower, jitter = jittered_cholesky(self._K, 10.0 * jitter)
+
+    def _refined(self, lower: FloatArray, constant: bool) -> Iterator[tuple[FloatArray, Evaluation]]:
+        """Yield the solution with the factor L of K + jitter, and its refinements on K itself.
+
+        Refinement with a jitter is Tikhonov's regularisation iterated: directions are added in the order of their
+        eigenvalues, so that every iterate is a sensible answer, the next with less bias and larger weights.
+        """
+        factor = CholeskyFactor(lower, np.ones(self.size), 0.0, self.size)
+        v = factor.solve(self._scale)
+        total = float(self._scale @ v)
+        w, Kw = np.zeros(self.size), np.zeros((self.size, 1))
+        for _ in range(1 + REFINEMENTS):
+            residual = sum_parts(self._z, -Kw)
+            step = factor.solve(residual)
+            if constant:
+                # The multiplier of the constraint is taken out before the solve that counts: it would cancel after.
+                residual = residual - self._scale * (float(self._scale @ step) / total)
+                step = factor.solve(residual)
+                missing = 1.0 - math.fsum((self._scale * w).tolist())
+                step = step + v * ((missing - float(self._scale @ step)) / total)
+            converged = bool(np.all(np.abs(step) <= 1e-15 * np.max(np.abs(w))))
+            w = w + step
+            if constant:
+                # What rounding of large terms left missing is spread evenly, for a sum of one to the last digits.
+                w = w + (1.0 - math.fsum((self._scale * w).tolist())) / (self.size * self._scale)
+            Kw = self._exact.dot(w)
+            yield w, self._evaluate(w, Kw)
+            if converged:
+                return
 
     def ridge_path(self, constant: bool) -> RidgePath:
         """Return the weights as a function of a ridge."""

@@ -256,9 +256,10 @@ def bayes_rule(
     so that adding a constant to f adds it to the answer.
 
     Gram matrices of smooth kernels are singular to working precision by a few dozen points. The system is solved with a
-    relative jitter of 1e-14 and three steps of refinement on the matrix without it (residuals in twice the working
-    precision); where rounding still limits the result, larger jitters are tried too, and the weights whose error *with
-    its floor* is least are returned. `Rule.mmd2` is the error of those weights, not of the ideal ones.
+    relative jitter of 1e-15 or the next power of ten that works, and three steps of refinement on the matrix without it
+    (residuals in twice the working precision); where rounding still limits the result, larger jitters are tried too,
+    and the weights whose error *with its floor* is least are returned. `Rule.mmd2` is the error of those weights, not
+    of the ideal ones.
 
     Parameters
     ----------
