@@ -198,6 +198,13 @@ class CholeskyFactor:
         lower, jitter = jittered_cholesky(scaled, SMALLEST_JITTER)
         return cls(lower, scale, jitter, rank, independent)
 
+    @classmethod
+    def with_jitter(cls, K: FloatArray, jitter: float) -> CholeskyFactor:
+        """Factor `K` with a fixed relative jitter: a smooth function of K, as a likelihood must be."""
+        scale = equilibration(np.diagonal(K))
+        lower, jitter = jittered_cholesky((scale[:, None] * K) * scale, jitter)
+        return cls(lower, scale, jitter, len(K))
+
     @property
     def size(self) -> int:
         """Order n of the matrix."""

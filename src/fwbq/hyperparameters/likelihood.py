@@ -86,7 +86,7 @@ def _evaluate(
     K: FloatArray, derivatives: Sequence[FloatArray], values: FloatArray, constant: bool
 ) -> tuple[float, FloatArray]:
     n = len(K)
-    factor = CholeskyFactor.of(K, JITTER)
+    factor = CholeskyFactor.with_jitter(K, JITTER)
     f = values if values.ndim == 2 else values[:, None]
     residual = amplitude.residuals(factor, f, constant)
     S = factor.quadratic(residual)
