@@ -79,7 +79,7 @@ class LogProcess:
         F[:, nothing] = 0.0
         kernel = kernel or _fitted(points, F)
         K = kernel(points)
-        lower: Array = np.linalg.cholesky(K + _JITTER * np.diag(K.diagonal()))
+        lower = np.asarray(np.linalg.cholesky(K + _JITTER * np.diag(K.diagonal())), dtype=float)
         R = solve_triangular(lower, F, lower=True)
         o = solve_triangular(lower, np.ones(n), lower=True)
         oo = o @ o

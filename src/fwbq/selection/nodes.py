@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .._quasi_random import quasi_random
 from ..measures import Empirical, Gaussian, Measure
 from .coordinates import Coordinates, LogScale
 
@@ -58,15 +59,8 @@ def nodes(measure: Measure, coordinates: Coordinates) -> Nodes:
             points, weights = points[keep], weights[keep] / weights[keep].sum()
         with np.errstate(divide="ignore"):
             return Nodes(coordinates.forward(points), np.log(weights), None)
-    points = measure.from_uniform(halton(measure.uniform_dim, _SPREAD))
+    points = measure.from_uniform(quasi_random(_SPREAD, measure.uniform_dim))
     return Nodes(coordinates.forward(points), np.full(len(points), -np.log(len(points))), None)
-
-
-def halton(dim: int, size: int) -> Array:
-    """Return `size` points of the Halton sequence, without the origin."""
-    from scipy.stats import qmc
-
-    return np.asarray(qmc.Halton(dim, scramble=False).random(size + 1)[1:])
 
 
 def _tensor(sides: list[tuple[Array, Array]]) -> Nodes:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from .._quasi_random import quasi_random
 from ..designs.partial_cholesky import PartialCholesky
 from ..kernels import Matern52
 from ..measures import Empirical, Measure
 from .coordinates import Coordinates
-from .nodes import halton
 
 Array = NDArray[np.float64]
 
@@ -40,7 +40,7 @@ class Spread:
             self._candidates = np.unique(measure.points, axis=0)
             log_density = np.zeros(len(self._candidates))
         else:
-            self._candidates = measure.from_uniform(halton(measure.uniform_dim, _CANDIDATES))
+            self._candidates = measure.from_uniform(quasi_random(_CANDIDATES, measure.uniform_dim))
             log_density = measure.log_density(self._candidates)
         # A density may be infinite at a bound; its points are then no better than the best of the others.
         finite = np.isfinite(log_density)
