@@ -20,7 +20,13 @@ _JITTER = 1e-14
 _TOLERANCE = 4e-15
 
 
-def simplex_weights(K: FloatArray, z: FloatArray, variance: float) -> tuple[FloatArray, float]:
+def simplex_weights(
+    K: FloatArray,
+    z: FloatArray,
+    variance: float,
+    start: FloatArray | None = None,
+    tolerance: float = _TOLERANCE,
+) -> tuple[FloatArray, float]:
     """Return argmin w'K w - 2 w'z over the simplex, and how far from optimal it is.
 
     Parameters
@@ -31,6 +37,10 @@ def simplex_weights(K: FloatArray, z: FloatArray, variance: float) -> tuple[Floa
         Mean element at the points.
     variance : float
         Double integral of the kernel. Any number gives the same weights; the true one loses least to rounding.
+    start : (n,) array, optional
+        Weights on the simplex to begin with; a few exchanges suffice from the optimum of the problem less one point.
+    tolerance : float
+        Reduced gradients below this, relative to the diagonal of K, count as zero.
 
     Returns
     -------
@@ -53,7 +63,11 @@ def simplex_weights(K: FloatArray, z: FloatArray, variance: float) -> tuple[Floa
         return np.full(n, 1.0 / n), 0.0
     G = (K - z[:, None] - z + variance) / unit
     # On the simplex the constraint may be scaled at will; near the size of G it keeps the problem balanced.
-    x = _nonnegative(G + 1.0)
+    A = G + 1.0
+    if start is None:
+        x = _nonnegative(A, tolerance)
+    else:
+        x = _lawson_hanson(A, start / float(start @ A @ start), tolerance)
     w = x / x.sum()
     gradient = (K @ w - z) / unit
     slack = gradient - w @ gradient
@@ -61,7 +75,7 @@ def simplex_weights(K: FloatArray, z: FloatArray, variance: float) -> tuple[Floa
     return w, violation
 
 
-def _nonnegative(A: FloatArray) -> FloatArray:
+def _nonnegative(A: FloatArray, tolerance: float) -> FloatArray:
     """Minimise x'A x - 2 sum x over x >= 0 for positive semidefinite A.
 
     Block pivoting first (Portugal, Judice and Vicente, Mathematics of Computation 63, 1994): exchange every variable of
@@ -74,7 +88,7 @@ def _nonnegative(A: FloatArray) -> FloatArray:
     for _ in range(50):
         x = _solve(A, passive)
         gradient = A @ x - 1.0
-        wrong = np.where(passive, x < 0.0, gradient < -_TOLERANCE)
+        wrong = np.where(passive, x < 0.0, gradient < -tolerance)
         count = int(wrong.sum())
         if count < fewest:
             fewest, patience = count, 3
@@ -87,10 +101,10 @@ def _nonnegative(A: FloatArray) -> FloatArray:
         passive = passive ^ wrong
         if not passive.any():
             passive[np.argmin(np.diagonal(A))] = True
-    return _lawson_hanson(A, np.maximum(x, 0.0))
+    return _lawson_hanson(A, np.maximum(x, 0.0), tolerance)
 
 
-def _lawson_hanson(A: FloatArray, x: FloatArray) -> FloatArray:
+def _lawson_hanson(A: FloatArray, x: FloatArray, tolerance: float = _TOLERANCE) -> FloatArray:
     """Active set method: from a feasible x, every iterate is feasible and no higher."""
     passive = x > 0.0
     refused = np.zeros(len(A), dtype=bool)
@@ -111,7 +125,7 @@ def _lawson_hanson(A: FloatArray, x: FloatArray) -> FloatArray:
             refused[leaving] |= ratio[leaving] == 0.0
         gradient = np.where(passive | refused, np.inf, A @ x - 1.0)
         entering = int(np.argmin(gradient))
-        if gradient[entering] >= -_TOLERANCE:
+        if gradient[entering] >= -tolerance:
             break
         passive[entering] = True
     return x
