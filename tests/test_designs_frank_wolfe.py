@@ -163,7 +163,7 @@ def test_relations_along_a_run(embedding, step):
 
 
 def test_the_first_point_is_the_best_single_one(embedding):
-    design = fwbq.FrankWolfe(embedding, candidates=1000, rng=0)
+    design = fwbq.FrankWolfe(embedding, candidates=200, rng=0)
     alone = [fwbq.mmd2(embedding, x[None], [1.0]) for x in design.candidates]
     assert design.take(1).tolist() == [design.candidates[int(np.argmin(alone))].tolist()]
 
@@ -185,7 +185,7 @@ def test_the_refined_oracle_goes_lower(embedding, step):
     candidates = embedding.measure.sample(100, 0)
     coarse = fwbq.FrankWolfe(embedding, step=step, candidates=candidates)
     fine = fwbq.FrankWolfe(embedding, step=step, candidates=candidates, oracle="refined")
-    n = 60
+    n = 40
     coarse.take(n)
     fine.take(n)
     assert (fine.trace.index[1:] == -1).sum() > n / 2

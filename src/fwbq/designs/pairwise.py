@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 STORED_BYTES = 2**28
 # Gaps below this part of k(x, x) are rounding.
 TOLERANCE = 1e-14
+# A fully corrective step leaves the error at most this part above its least value.
+RELATIVE_ACCURACY = 1e-8
 # Pairwise steps without a new atom after which the weights are re-optimised at once: the steps converge linearly, but
 # slowly when the Gram matrix is nearly singular.
 PATIENCE = 1000
@@ -151,7 +153,10 @@ class ActiveSet:
     def correct(self) -> None:
         """Put the weights of all atoms at their optimum on the simplex, if that is better than what they are."""
         before, error = self.weights.copy(), self.mmd2
-        self.weights[:] = simplex_weights(self.gram, self.mean, self._embedding.variance)[0]
+        # J at the weights found exceeds its least value by no more than the gradients that count as zero.
+        tolerance = max(RELATIVE_ACCURACY * error / float(np.max(np.diagonal(self.gram))), TOLERANCE)
+        variance = self._embedding.variance
+        self.weights[:] = simplex_weights(self.gram, self.mean, variance, start=before, tolerance=tolerance)[0]
         self._refresh()
         if self.mmd2 > error:  # within rounding of the optimum
             self.weights[:] = before
@@ -292,11 +297,14 @@ class BlendedPairwise(Design):
         active, potential = self._active, self._potential
         tolerance = TOLERANCE * float(np.max(np.diagonal(active.gram)))
         patience = 0 if self._corrective else PATIENCE
+        error = np.inf
         while True:
             if patience <= 0:
                 with self._reweighting():
                     active.correct()
-                patience = PATIENCE
+                if active.mmd2 >= (1.0 - RELATIVE_ACCURACY) * error:
+                    return None  # the gaps are above rounding, but a thousand steps no longer make a difference
+                patience, error = PATIENCE, active.mmd2
             point, row = chosen_point(potential, self._oracle(potential), "oracle")
             gap = active.level - (potential.at(row) if row >= 0 else float(potential(point[None, :])[0]))
             pairwise_gap = active.pairwise_gap()

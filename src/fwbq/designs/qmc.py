@@ -14,10 +14,10 @@ from .monte_carlo import BLOCK, EqualWeightDesign
 if TYPE_CHECKING:
     from ..embeddings import Embedding
 
-# Generating vector of an extensible lattice. Made component by component: of 400 to 3000 random odd numbers below 2^20 the
-# one whose worst ratio to a good error, over all n = 2^3 ... 2^16, is least; the error is that of the two-dimensional
-# projections in the periodic Sobolev space of order 1, plus 0.3 times that of the three-dimensional ones. Published
-# vectors are made for n from 2^10 on; rules of this package are smaller.
+# Generating vector of an extensible lattice. Made component by component: of 400 to 3000 random odd numbers below 2^20
+# the one whose worst ratio to a good error, over all n = 2^3 ... 2^16, is least; the error is that of the
+# two-dimensional projections in the periodic Sobolev space of order 1, plus 0.3 times that of the three-dimensional
+# ones. Published vectors are made for n from 2^10 on; rules of this package are smaller.
 LATTICE_VECTOR = np.array([
     1, 467565, 119925, 136489, 246535, 934485, 157247, 790107, 827865, 577247,
     524827, 438669, 640011, 582619, 222971, 801181, 68037, 706369, 477191, 720021,
