@@ -116,13 +116,13 @@ def test_leave_one_out_by_leaving_one_out(prior_mean):
 
 
 def test_unknown_constant_is_the_limit_of_a_wide_prior():
-    """A constant with prior variance 1e6 is the kernel k + 1e6; weights, mean and variance tend to those stated."""
-    mpmath.mp.dps = 60
-    wide = mpf(10) ** 12
-    K = mpmath.matrix((EMBEDDING.kernel(POINTS)).tolist()) + wide * mpmath.ones(6, 6)
-    z = mpmath.matrix(EMBEDDING.mean(POINTS).tolist()) + wide * mpmath.ones(6, 1)
-    w = mpmath.lu_solve(K, z)
-    variance = mpf(EMBEDDING.variance) + wide - mpmath.fdot(list(w), list(z))
+    """A constant with prior variance 1e12 is the kernel k + 1e12; weights, mean and variance tend to those stated."""
+    with mpmath.workdps(60):
+        wide = mpf(10) ** 12
+        K = mpmath.matrix((EMBEDDING.kernel(POINTS)).tolist()) + wide * mpmath.ones(6, 6)
+        z = mpmath.matrix(EMBEDDING.mean(POINTS).tolist()) + wide * mpmath.ones(6, 1)
+        w = mpmath.lu_solve(K, z)
+        variance = mpf(EMBEDDING.variance) + wide - mpmath.fdot(list(w), list(z))
     constant = rule("constant")
     np.testing.assert_allclose(constant.weights, [float(v) for v in w], rtol=1e-9)
     assert constant.mmd2 == pytest.approx(float(variance), rel=1e-9)

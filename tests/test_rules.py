@@ -25,11 +25,16 @@ def grid(n, half=4.0):
     return np.linspace(-half, half, n)[:, None]
 
 
+@pytest.fixture(autouse=True)
+def _digits():
+    with mpmath.workdps(120):
+        yield
+
+
 class Truth:
     """ExpQuad under N(0, I) at 120 digits, for points and a length-scale that are float64 numbers taken exactly."""
 
     def __init__(self, x, lengthscale, variance=1.0):
-        mpmath.mp.dps = 120
         length, self.n = mpf(float(lengthscale)), len(x)
         dim = x.shape[1]
         x = [[mpf(float(v)) for v in row] for row in x]
@@ -252,6 +257,17 @@ def test_uniform_weights_are_optimal_on_a_lattice_up_to_shrinkage():
     rule = fwbq.bayes_rule(emb, x)
     np.testing.assert_allclose(rule.weights, rule.weights[0], rtol=1e-12)
     np.testing.assert_allclose(fwbq.bayes_rule(emb, x, prior_mean="constant").weights, 1 / 8, rtol=1e-12)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("n", [1, 7, 64, 300])
+def test_equal_weights_on_a_lattice_have_the_error_of_the_closed_form(n, order):
+    """Only frequencies that are multiples of n are missed: mmd2 = (k(0, 0) - 1) / n^(2 order)."""
+    emb = fwbq.embed(fwbq.PeriodicSobolev(order), fwbq.Uniform([0.0], [1.0]))
+    rule = fwbq.uniform_rule(emb, np.arange(n)[:, None] / n)
+    truth = (emb.kernel([[0.0]])[0, 0] - 1.0) / float(n) ** (2 * order)
+    assert 0.99 * truth <= rule.mmd2 <= truth + 2 * rule.floor
+    assert ("limited by rounding" in rule.status) == (truth < 99 * rule.floor)
 
 
 # --- Merging ----------------------------------------------------------------------------------------------------------

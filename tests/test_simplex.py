@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from fwbq._simplex import _lawson_hanson, simplex_weights
+from fwbq._simplex import simplex_weights
 
 
 def problem(n, lengthscale, seed, dim=1):
@@ -56,14 +56,21 @@ def test_no_support_does_better(seed):
     assert objective(K, z, simplex_weights(K, z, variance)[0]) == pytest.approx(best, abs=1e-14)
 
 
-def test_lawson_hanson_alone_reaches_the_same_point():
+@pytest.mark.parametrize("begin", ["vertex", "optimum less one point", "optimum"])
+def test_any_start_reaches_the_same_point(begin):
     K, z, variance = problem(60, 0.4, 3)
-    A = K - z[:, None] - z + variance + 1.0
+    best, _ = simplex_weights(K, z, variance)
     start = np.zeros(60)
-    start[7] = 1.0 / A[7, 7]
-    x = _lawson_hanson(A, start)
-    np.testing.assert_allclose(x / x.sum(), simplex_weights(K, z, variance)[0], atol=1e-7)
-    assert_optimal(K, z, x / x.sum())
+    if begin == "vertex":
+        start[7] = 1.0
+    elif begin == "optimum":
+        start = best
+    else:
+        start[1:] = simplex_weights(K[1:, 1:], z[1:], variance)[0]
+    w, violation = simplex_weights(K, z, variance, start=start)
+    np.testing.assert_allclose(w, best, atol=1e-7)
+    assert_optimal(K, z, w)
+    assert violation < 1e-10
 
 
 def test_repeated_points_and_zero_kernels():

@@ -46,7 +46,8 @@ class Rule:
         limits it (below 100 `floor`) it is 0.99 times the computed value plus the floor, an upper bound.
     floor : float
         What float64 leaves uncertain in `mmd2`: 8 roundoffs (1.1e-16) of k_PP + 2 |w'z| + w'K w, and what the rounding
-        of single entries adds for weights of both signs, up to 4 roundoffs of (n sum_ij (w_i w_j K_ij)^2)^(1/2).
+        of single entries adds for weights of both signs, up to 4 roundoffs of (n sum_ij (w_i w_j K_ij)^2)^(1/2). An
+        embedding with an attribute ``accuracy`` (relative error of its mean and variance beyond rounding) adds that.
     kind : str
         "bayes", "uniform", "simplex" or "design".
     prior_mean : str
@@ -309,8 +310,6 @@ def bayes_rule(
         x, index = x[keep], merged[index]
         problem = _gram_problem(embedding, x, K if len(keep) == len(K) else K[np.ix_(keep, keep)])
     notes = []
-    if len(x) < len(index):
-        notes.append(f"{len(index) - len(x)} repeated points merged")
     if not constant and embedding.variance == 0.0 and not np.any(embedding.mean(x)):
         remedy = (
             "the mean element of this embedding is zero, so every weight is zero and the rule says nothing: "
@@ -327,11 +326,8 @@ def bayes_rule(
     rank = problem.rank()
     if rank < len(x):
         notes.append(f"numerical rank {rank} of {len(x)}")
-    if error.stated > error.value:
-        notes.append("worst-case error limited by rounding")
-    return Rule(
-        x, w, error.stated, error.floor, "bayes", prior_mean, "; ".join(notes) or "ok", embedding, index, _rank=rank
-    )
+    status = _status(index, x, error, notes)
+    return Rule(x, w, error.stated, error.floor, "bayes", prior_mean, status, embedding, index, _rank=rank)
 
 
 def uniform_rule(embedding: Embedding, points: ArrayLike) -> Rule:
@@ -389,12 +385,9 @@ def simplex_rule(embedding: Embedding, points: ArrayLike) -> Rule:
     x, index = _merge_repeats(_points(embedding, points))
     w, violation = simplex_weights(embedding.kernel(x), embedding.mean(x), embedding.variance)
     error = _evaluate(embedding, x, w)
-    notes = [f"{len(index) - len(x)} repeated points merged"] if len(x) < len(index) else []
-    if violation > 1e-10:
-        notes.append(f"optimal only to {violation:.1g} of the kernel's variance")
-    return Rule(
-        x, w, error.stated, error.floor, "simplex", status="; ".join(notes) or "ok", embedding=embedding, index=index
-    )
+    notes = [f"optimal only to {violation:.1g} of the kernel's variance"] if violation > 1e-10 else []
+    status = _status(index, x, error, notes)
+    return Rule(x, w, error.stated, error.floor, "simplex", status=status, embedding=embedding, index=index)
 
 
 def mmd2(embedding: Embedding, points: ArrayLike, weights: ArrayLike) -> float:
@@ -428,8 +421,14 @@ def _weighted(embedding: Embedding, x: FloatArray, w: FloatArray, kind: Kind) ->
     if len(x) < len(index):
         w = np.asarray(np.bincount(index, weights=w, minlength=len(x)), dtype=np.float64)
     error = _evaluate(embedding, x, w)
-    status = f"{len(index) - len(x)} repeated points merged" if len(x) < len(index) else "ok"
+    status = _status(index, x, error, [])
     return Rule(x, w, error.stated, error.floor, kind, status=status, embedding=embedding, index=index)
+
+
+def _status(index: NDArray[np.intp], x: FloatArray, error: Evaluation, notes: list[str]) -> str:
+    merged = [f"{len(index) - len(x)} repeated points merged"] if len(x) < len(index) else []
+    limited = ["worst-case error limited by rounding"] if error.stated > error.value else []
+    return "; ".join(merged + notes + limited) or "ok"
 
 
 def _has_features(embedding: Embedding) -> bool:
@@ -457,9 +456,7 @@ def _problem(embedding: Embedding, x: FloatArray) -> WorstCase:
 def _evaluate(embedding: Embedding, x: FloatArray, w: FloatArray) -> Evaluation:
     if _has_features(embedding):
         return _feature_problem(embedding, x).evaluate(w)
-    return streamed_evaluation(
-        embedding.kernel, x, w, embedding.mean(x), embedding.variance, _accuracy(embedding)
-    )
+    return streamed_evaluation(embedding.kernel, x, w, embedding.mean(x), embedding.variance, _accuracy(embedding))
 
 
 def _factorise(embedding: Any, x: FloatArray) -> Factor:
