@@ -129,7 +129,8 @@ def condition(
 
     Where the Gram matrix is singular to working precision its factor holds a jitter: values are taken to have an
     independent error of that relative variance, 1e-14 if possible. Values that the kernel cannot explain then make the
-    amplitude large, and the variance includes the share w'D w of that error.
+    amplitude large, and the variance includes the share w'D w of that error. Points that the kernel cannot tell apart
+    do not count twice: in the amplitude the numerical rank takes the place of n.
 
     Parameters
     ----------
