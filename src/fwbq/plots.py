@@ -65,7 +65,7 @@ def style() -> Any:
     """
     from matplotlib import rc_context
 
-    return rc_context(STYLE)
+    return rc_context(STYLE)  # type: ignore[arg-type, unused-ignore]
 
 
 def _axes(axes: Any, count: int, size: tuple[float, float], *, columns: int | None = None, **kwargs: Any) -> list[Axes]:

@@ -80,8 +80,11 @@ def theorem_bounds(seed: int = 0, *, n: int = 400) -> dict[str, pd.DataFrame]:
 
     embedding = embed(KERNEL, mixture(seed))
     frames = []
-    for name, step in (("FW", "herding"), ("FWLS", "line-search")):
-        design = FrankWolfe(embedding, step=step, candidates=2000, rng=seed)
+    designs = {
+        "FW": FrankWolfe(embedding, step="herding", candidates=2000, rng=seed),
+        "FWLS": FrankWolfe(embedding, step="line-search", candidates=2000, rng=seed),
+    }
+    for name, design in designs.items():
         table = theory.compare(design, n).to_frame()
         long = table.melt(id_vars="n", var_name="curve", value_name="value")
         frames.append(long.assign(run=name)[["run", "curve", "n", "value"]])

@@ -1,0 +1,321 @@
+"""The commands: demo, integrate, rule, select, paper, data."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from .. import __version__
+from .console import say
+
+NOT_CERTAIN = 3
+
+app = typer.Typer(
+    name="fwbq",
+    help=(
+        "Integrals with an honest error, and the choice among models that they are for.\n\n"
+        "Begin with [bold]fwbq demo[/bold]: it compares 352 models of a data set that ships with the package, writes "
+        "figures and a report, and takes less than a minute."
+    ),
+    epilog="Exit codes: 0 done, 1 the work failed, 2 the input was wrong, 3 not certain enough when the budget ended.",
+    rich_markup_mode="rich",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+_MEASURE_HELP = (
+    'The measure, e.g. "gaussian(mean=\\[0,0], cov=1)", "uniform(lower=\\[0], upper=\\[1])", '
+    '"truncated(mean=\\[1], variance=\\[0.5], lower=0)", "product(norm(0,1), gamma(2))", or a TOML/JSON file.'
+)
+Seed = Annotated[int, typer.Option(help="Fixes everything random.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+Quiet = Annotated[
+    bool | None, typer.Option("--progress/--no-progress", help="Progress bars; by default on a terminal.")
+]
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command line on arguments and return its exit code."""
+    debug = "--debug" in arguments
+    arguments = [a for a in arguments if a != "--debug"]
+    warnings.showwarning = _one_line
+    try:
+        outcome = app(args=list(arguments), standalone_mode=False)
+        return int(outcome) if isinstance(outcome, int) else 0
+    except KeyboardInterrupt:
+        return _fail("interrupted; what a journal holds is kept", 130)
+    except Exception as error:
+        if debug:
+            raise
+        return _report(error)
+
+
+def _report(error: Exception) -> int:
+    """Print one sentence for an error and return the exit code that fits."""
+    import click
+
+    from ..evaluate import EvaluationError
+    from ..journal import JournalError
+
+    if isinstance(error, click.exceptions.Exit):
+        return int(error.exit_code)
+    if isinstance(error, click.exceptions.Abort):
+        return _fail("interrupted", 130)
+    if isinstance(error, click.ClickException):
+        context = getattr(error, "ctx", None)
+        hint = f" (see {context.command_path} --help)" if context is not None else ""
+        return _fail(error.format_message() + hint, 2)
+    if isinstance(error, EvaluationError | RuntimeError) and not isinstance(error, JournalError):
+        return _fail(str(error), 1)
+    if isinstance(error, OSError):
+        where = f" {error.filename!r}" if error.filename is not None else ""
+        return _fail(f"cannot use{where}: {error.strerror or error}", 2)
+    if isinstance(
+        error, ImportError | AttributeError | KeyError | TypeError | ValueError | JournalError | ArithmeticError
+    ):
+        return _fail(str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error), 2)
+    return _fail(f"{type(error).__name__}: {error}", 1)
+
+
+def _fail(text: str, code: int) -> int:
+    sys.stderr.write(f"fwbq: {' '.join(text.split())}\n")
+    return code
+
+
+def _one_line(message: Any, category: Any, filename: Any, lineno: Any, file: Any = None, line: Any = None) -> None:
+    sys.stderr.write(f"fwbq: note: {' '.join(str(message).split())}\n")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        say(f"fwbq {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show where an error came from.")] = False,
+) -> None:
+    """Take the options before a command; `run` reads --debug wherever it stands."""
+
+
+@app.command(epilog="Example: [bold]fwbq demo --out out[/bold]")
+def demo(
+    out: Annotated[Path, typer.Option(help="Directory for tables, figures and the report.")] = Path("fwbq-demo"),
+    seed: Seed = 0,
+    progress: Quiet = None,
+) -> int:
+    """Choose among 352 models of the data set that ships with the package, and write the report."""
+    from ..chema import Dataset
+    from .select import compare_and_write
+
+    data = Dataset.example()
+    say(
+        "Simulated time courses of a substrate and 26 enzymes; "
+        f"its true regulators are {', '.join(data.regulators or ())}."
+    )
+    return compare_and_write(
+        data, out, n=200, stop=0.95, max_enzymes=2, truncated=False, seed=seed, journal=None, workers=1, report=True,
+        as_json=False, progress=progress, command="fwbq demo",
+    )  # fmt: skip
+
+
+@app.command(
+    epilog=(
+        "Examples:\n\n[bold]fwbq select data.csv --substrate S --stop 0.95 --out result --report[/bold]\n\n"
+        "[bold]fwbq select arrays.csv --phospho 4EBP1_pS65 --total 3 --journal run.db --out result[/bold]"
+    )
+)
+def select(
+    data: Annotated[
+        Path, typer.Argument(help="Tidy CSV (time, variable, value; optional condition, replicate) or MIDAS file.")
+    ],
+    substrate: Annotated[str, typer.Option(help="The unphosphorylated substrate.")] = "S",
+    phospho: Annotated[
+        str | None, typer.Option(help="Its phosphorylated form; by default the substrate's name with a star.")
+    ] = None,
+    enzymes: Annotated[
+        str | None, typer.Option(help="Candidate enzymes, separated by commas; by default every other variable.")
+    ] = None,
+    total: Annotated[
+        float | None, typer.Option(help="Total substrate T when only the phospho form was measured: y_S = T - y_S*.")
+    ] = None,
+    conditions: Annotated[str | None, typer.Option(help="Only these conditions, separated by commas.")] = None,
+    replicates: Annotated[
+        str | None, typer.Option(help='"mean" averages replicates; otherwise they are refused.')
+    ] = None,
+    max_enzymes: Annotated[int, typer.Option(help="Most enzymes in a model.")] = 2,
+    n: Annotated[int, typer.Option(help="Most points for each model.")] = 200,
+    stop: Annotated[float | None, typer.Option(help="Stop when P(MAP) reaches this level.")] = None,
+    truncated: Annotated[
+        bool, typer.Option("--truncated", help="Truncate V to V >= 0, as the prior declares (slower).")
+    ] = False,
+    out: Annotated[Path, typer.Option(help="Directory for tables and figures.")] = Path("fwbq-select"),
+    journal: Annotated[
+        Path | None, typer.Option(help="Keep every evaluation in this file; the same command goes on after a crash.")
+    ] = None,
+    workers: Annotated[int, typer.Option(help="Processes that evaluate likelihoods.")] = 1,
+    report: Annotated[bool, typer.Option("--report", help="Write report.html too.")] = False,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    progress: Quiet = None,
+) -> int:
+    """Choose among kinetic models of your own data, with the numerical error carried to the decision."""
+    from .select import compare_and_write, read_data
+
+    dataset = read_data(
+        data,
+        substrate,
+        phospho=phospho,
+        enzymes=_split(enzymes),
+        total=total,
+        conditions=_split(conditions),
+        replicates=replicates,
+    )
+    return compare_and_write(
+        dataset, out, n=n, stop=stop, max_enzymes=max_enzymes, truncated=truncated, seed=seed, journal=journal,
+        workers=workers,
+        report=report, as_json=as_json, progress=progress, command=f"fwbq select {data.name}",
+    )  # fmt: skip
+
+
+def _split(text: str | None) -> list[str] | None:
+    return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
+
+
+@app.command(
+    epilog=(
+        'Example: [bold]fwbq integrate package.module:function --measure "gaussian(mean=\\[0,0], cov=1)" --n 100 '
+        "--journal run.db[/bold]"
+    )
+)
+def integrate(
+    function: Annotated[str, typer.Argument(help="package.module:function, found from the current directory.")],
+    measure: Annotated[str, typer.Option(help=_MEASURE_HELP)],
+    n: Annotated[int | None, typer.Option(help="Number of evaluations.")] = None,
+    tol: Annotated[float | None, typer.Option(help="Stop when the standard deviation is at most this.")] = None,
+    kernel: Annotated[
+        str | None, typer.Option(help='Fixed kernel, e.g. "matern52(lengthscale=1)"; by default fitted.')
+    ] = None,
+    level: Annotated[float, typer.Option(help="Level of the interval that is printed.")] = 0.95,
+    journal: Annotated[
+        Path | None, typer.Option(help="Keep every evaluation in this file; nothing is paid for twice.")
+    ] = None,
+    workers: Annotated[int, typer.Option(help="Processes that evaluate the function.")] = 1,
+    vectorized: Annotated[
+        bool | None, typer.Option("--vectorized/--scalar", help="Whether the function takes (n, d) points.")
+    ] = None,
+    on_error: Annotated[
+        Literal["raise", "skip"], typer.Option(help="What to do when the function fails at a point.")
+    ] = "raise",
+    timeout: Annotated[float | None, typer.Option(help="Seconds per evaluation.")] = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    progress: Quiet = None,
+) -> int:
+    """Integrate a Python function under a measure and say how far off the answer may be."""
+    from .integral import integrate_and_print
+
+    return integrate_and_print(
+        function, measure, n=n, tol=tol, kernel=kernel, level=level, journal=journal, workers=workers,
+        vectorized=vectorized,
+        on_error=on_error, timeout=timeout, seed=seed, as_json=as_json, progress=progress,
+    )  # fmt: skip
+
+
+@app.command(
+    epilog=(
+        'Example: [bold]fwbq rule --measure "uniform(lower=\\[0,0], upper=\\[1,1])" --kernel "matern52(0.3)" '
+        "--n 100 --design sbq -o rule.csv[/bold]"
+    )
+)
+def rule(
+    measure: Annotated[str, typer.Option(help=_MEASURE_HELP)],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="rule.json, rule.npz (both read by fwbq) or rule.csv.")
+    ],
+    kernel: Annotated[str, typer.Option(help='The kernel, e.g. "expquad(lengthscale=0.8)".')] = "expquad(1.0)",
+    n: Annotated[int, typer.Option(help="Number of points.")] = 100,
+    design: Annotated[
+        Literal["sbq", "fw", "fwls", "pairwise", "pivot", "qmc", "mc", "obq"],
+        typer.Option(help="How points are chosen."),
+    ] = "sbq",
+    weights: Annotated[
+        Literal["bayes", "design", "simplex", "uniform"],
+        typer.Option(help="Bayesian quadrature weights, the design's own, positive ones, 1/n."),
+    ] = "bayes",
+    candidates: Annotated[int, typer.Option(help="Candidates that the design searches.")] = 10_000,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> int:
+    """Make a quadrature rule, for use from any language."""
+    from .rule import rule_and_write
+
+    return rule_and_write(
+        measure,
+        output,
+        kernel=kernel,
+        n=n,
+        design=design,
+        weights=weights,
+        candidates=candidates,
+        seed=seed,
+        as_json=as_json,
+    )
+
+
+@app.command(epilog="Examples: [bold]fwbq paper all --out figures[/bold], [bold]fwbq paper mmd[/bold]")
+def paper(
+    figure: Annotated[
+        Literal["all", "mean-elements", "points", "mmd", "estimates", "models", "truncated", "features", "bounds"],
+        typer.Argument(help="Which figure."),
+    ] = "all",
+    out: Annotated[Path, typer.Option(help="Directory for figures and their tables.")] = Path("fwbq-paper"),
+    seed: Seed = 0,
+    progress: Quiet = None,
+) -> int:
+    """Reproduce the figures of the paper, each with its data as CSV."""
+    from .._progress import Progress
+    from ..studies.paper import FIGURES, make
+
+    names = list(FIGURES) if figure == "all" else [figure]
+    written: list[Path] = []
+    with Progress(len(names), "paper", progress) as bar:
+        for name in names:
+            written.append(make(name, out, seed=seed)[0])
+            bar.advance(1)
+    for name, path in zip(names, written, strict=True):
+        say(f"{path}  {FIGURES[name].title}")
+    return 0
+
+
+@app.command(epilog="Example: [bold]fwbq data hpn-dream data[/bold]")
+def data(
+    name: Annotated[Literal["hpn-dream", "example"], typer.Argument(help="Which data set.")],
+    directory: Annotated[Path, typer.Argument(help="Where to put it.")],
+    archive: Annotated[
+        Path | None, typer.Option(help="A copy of the source archive, when no index can be reached.")
+    ] = None,
+) -> int:
+    """Fetch the public HPN-DREAM time courses, or write the simulated example, as tidy CSV."""
+    from ..chema import Dataset, hpn_dream
+
+    if name == "example":
+        directory.mkdir(parents=True, exist_ok=True)
+        path = directory / "simulated26.csv"
+        Dataset.example().to_csv(path)
+        say(f"{path}  26 enzymes, simulated; the true regulators are {', '.join(Dataset.example().regulators or ())}")
+        return 0
+    for line, path in hpn_dream.fetch(directory, archive=archive).items():
+        say(f"{path}  {line}")
+    say()
+    say(hpn_dream.NOTICE.rstrip())
+    return 0

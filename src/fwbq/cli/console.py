@@ -1,0 +1,67 @@
+"""What is printed: text for people, JSON for machines, one sentence for an error."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+
+def is_terminal() -> bool:
+    """Whether somebody is watching: then tables have colour and lines, elsewhere they are plain text."""
+    return sys.stdout.isatty()
+
+
+def say(text: str = "") -> None:
+    """Print a line."""
+    sys.stdout.write(text + "\n")
+
+
+def say_json(value: Any) -> None:
+    """Print a JSON document."""
+    sys.stdout.write(json.dumps(value, indent=2, default=plain, allow_nan=True) + "\n")
+
+
+def plain(value: Any) -> Any:
+    """Return what JSON can hold for numbers and arrays of NumPy."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    return str(value)
+
+
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table: drawn by rich on a terminal, aligned plain text elsewhere; the first column is left-aligned."""
+    if is_terminal():
+        from rich.console import Console
+        from rich.markup import escape
+        from rich.table import Table
+
+        drawn = Table(title=escape(title), title_justify="left", title_style="bold", header_style="bold")
+        for i, column in enumerate(columns):
+            drawn.add_column(
+                escape(column), justify="left" if i == 0 else "right", overflow="ellipsis" if i == 0 else "fold"
+            )
+        for row in rows:
+            drawn.add_row(*(escape(cell) for cell in row))
+        Console(no_color=bool(os.environ.get("NO_COLOR"))).print(drawn)
+        return
+    width = [max(len(str(c)) for c in column) for column in zip(columns, *rows, strict=True)]
+    say(title)
+    for row in (columns, *rows):
+        say(
+            "  ".join(
+                c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(row, width, strict=True))
+            ).rstrip()
+        )
+
+
+def shorten(text: str, length: int = 60) -> str:
+    """Return a text of at most `length` characters, without control characters."""
+    clean = "".join(c if c.isprintable() else "?" for c in text[: length + 1])
+    return clean if len(clean) <= length else clean[: length - 1] + "…"

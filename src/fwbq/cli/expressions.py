@@ -1,0 +1,167 @@
+"""Measures and kernels written as text, such as ``gaussian(mean=[0, 0], cov=1)``, or as a file."""
+
+from __future__ import annotations
+
+import ast
+import json
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from .. import kernels, measures
+from ..kernels import Kernel
+from ..measures import Measure
+
+T = TypeVar("T")
+
+_MEASURES: dict[str, Callable[..., Measure]] = {
+    "gaussian": measures.Gaussian,
+    "mixture": measures.GaussianMixture,
+    "truncated": measures.TruncatedGaussian,
+    "uniform": measures.Uniform,
+    "empirical": measures.Empirical,
+}
+_KERNELS: dict[str, Callable[..., Kernel]] = {
+    "expquad": kernels.ExpQuad,
+    "matern12": kernels.Matern12,
+    "matern32": kernels.Matern32,
+    "matern52": kernels.Matern52,
+    "periodic": kernels.PeriodicSobolev,
+}
+
+
+def measure(text: str) -> Measure:
+    """Return the measure that a text or a TOML/JSON file describes.
+
+    Parameters
+    ----------
+    text : str
+        ``gaussian(mean=[0, 0], cov=1)``, ``uniform(lower=[0, 0], upper=[1, 1])``,
+        ``truncated(mean=[1], variance=[0.5], lower=0)``, ``mixture(weights=..., means=..., covs=...)``,
+        ``product(norm(0, 1), gamma(2))`` with the names of scipy.stats, or the path of a file that holds the same:
+        ``measure = "gaussian"`` and the arguments as further keys.
+
+    Examples
+    --------
+    >>> measure("gaussian(mean=[0, 0], cov=1)").dim
+    2
+    """
+    if text.lower().endswith((".toml", ".json")):
+        return _from_file(Path(text))
+    name, args, kwargs = _call(_parse(text, "measure"), "measure")
+    if name == "product":
+        return measures.Product([_frozen(arg) for arg in args])
+    return _make(
+        _MEASURES,
+        "measure",
+        name,
+        [_literal(a, "measure") for a in args],
+        {k: _literal(v, "measure") for k, v in kwargs.items()},
+    )
+
+
+def kernel(text: str) -> Kernel:
+    """Return the kernel that a text describes; sums, products and positive factors included.
+
+    Examples
+    --------
+    >>> kernel("2 * expquad(0.8) + matern32(lengthscale=[1, 2])").dim
+    2
+    """
+    built = _kernel(_parse(text, "kernel"))
+    if not isinstance(built, Kernel):
+        raise ValueError(f"`kernel` {text!r} is a number; write e.g. expquad(lengthscale=1)")
+    return built
+
+
+def _kernel(node: ast.expr) -> Any:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mult):
+        left, right = _kernel(node.left), _kernel(node.right)
+        return left + right if isinstance(node.op, ast.Add) else left * right
+    if isinstance(node, ast.Constant):
+        return _literal(node, "kernel")
+    name, args, kwargs = _call(node, "kernel")
+    return _make(
+        _KERNELS,
+        "kernel",
+        name,
+        [_literal(a, "kernel") for a in args],
+        {k: _literal(v, "kernel") for k, v in kwargs.items()},
+    )
+
+
+def _parse(text: str, what: str) -> ast.expr:
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except SyntaxError as error:
+        raise ValueError(f"`{what}` {text!r} cannot be read: {error.msg}; write e.g. {_EXAMPLES[what]}") from None
+
+
+_EXAMPLES = {"measure": '"gaussian(mean=[0, 0], cov=1)"', "kernel": '"expquad(lengthscale=1)"'}
+
+
+def _call(node: ast.expr, what: str) -> tuple[str, list[ast.expr], dict[str, ast.expr]]:
+    if (
+        not isinstance(node, ast.Call)
+        or not isinstance(node.func, ast.Name)
+        or any(k.arg is None for k in node.keywords)
+    ):
+        raise ValueError(f"`{what}` must be a name with arguments in brackets, e.g. {_EXAMPLES[what]}")
+    return node.func.id, list(node.args), {str(k.arg): k.value for k in node.keywords}
+
+
+def _literal(node: ast.expr, what: str) -> Any:
+    if isinstance(node, ast.Name) and node.id in ("inf", "pi"):
+        return {"inf": float("inf"), "pi": 3.141592653589793}[node.id]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -_literal(node.operand, what)
+    if isinstance(node, ast.List | ast.Tuple):
+        return [_literal(element, what) for element in node.elts]
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        raise ValueError(f"`{what}` takes numbers and lists of numbers; got {ast.unparse(node)!r}") from None
+
+
+def _frozen(node: ast.expr) -> Any:
+    import scipy.stats
+
+    name, args, kwargs = _call(node, "measure")
+    distribution = getattr(scipy.stats, name, None)
+    if not isinstance(distribution, scipy.stats.rv_continuous):
+        raise ValueError(f"`measure` names {name!r}, which is not a continuous distribution of scipy.stats")
+    return distribution(
+        *[_literal(a, "measure") for a in args], **{k: _literal(v, "measure") for k, v in kwargs.items()}
+    )
+
+
+def _make(known: dict[str, Callable[..., T]], what: str, name: str, args: list[Any], kwargs: dict[str, Any]) -> T:
+    if name.lower() not in known:
+        also = ", product" if what == "measure" else ""
+        raise ValueError(f"`{what}` {name!r} is not known; there are {', '.join(known)}{also}")
+    try:
+        return known[name.lower()](*args, **kwargs)
+    except TypeError as error:
+        raise ValueError(f"`{what}` {name}: {error}") from error
+
+
+def _from_file(path: Path) -> Measure:
+    try:
+        text = path.read_text()
+    except OSError as error:
+        raise ValueError(f"`measure` file {str(path)!r} cannot be read: {error.strerror}") from error
+    try:
+        document = tomllib.loads(text) if path.suffix.lower() == ".toml" else json.loads(text)
+    except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
+        raise ValueError(f"`measure` file {str(path)!r} is not valid: {error}") from error
+    if not isinstance(document, dict):
+        raise ValueError(f"`measure` file {str(path)!r} must hold a table with the key `measure`")
+    if "type" in document:
+        return measures.from_spec(document)
+    name = document.pop("measure", None)
+    if not isinstance(name, str):
+        raise ValueError(f'`measure` file {str(path)!r} must say which, e.g. measure = "gaussian"')
+    if "(" in name:
+        return measure(name)
+    return _make(_MEASURES, "measure", name, [], document)

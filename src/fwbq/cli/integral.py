@@ -1,0 +1,90 @@
+"""``fwbq integrate``: a function of the user's under a measure."""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from .. import _validate
+from ..integration import integrate
+from . import expressions
+from .console import say, say_json, table
+
+NOT_CERTAIN = 3
+
+
+def load_function(name: str) -> Any:
+    """Return the function that ``package.module:function`` names, looking in the current directory first."""
+    module, colon, attribute = name.partition(":")
+    if not (module and colon and attribute):
+        raise ValueError(f"`function` {name!r} must be package.module:function, e.g. scipy.special:j0")
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        found: Any = import_module(module)
+    except ImportError as error:
+        raise ValueError(f"`function` {name!r}: module {module!r} cannot be imported: {error}") from error
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            raise ValueError(f"`function` {name!r}: module {module!r} has no {attribute!r}")
+        found = getattr(found, part)
+    return _validate.function(found, "function")
+
+
+def integrate_and_print(
+    function: str,
+    measure: str,
+    *,
+    n: int | None,
+    tol: float | None,
+    kernel: str | None,
+    level: float,
+    journal: Path | None,
+    workers: int,
+    vectorized: bool | None,
+    on_error: Literal["raise", "skip"],
+    timeout: float | None,
+    seed: int,
+    as_json: bool,
+    progress: bool | None,
+) -> int:
+    """Integrate, print the result, and return the exit code."""
+    f = load_function(function)
+    where = expressions.measure(measure)
+    chosen = None if kernel is None else expressions.kernel(kernel)
+    _validate.probability(level, "level")
+    with ExitStack() as stack:
+        pool = stack.enter_context(ProcessPoolExecutor(_validate.count(workers, "workers"))) if workers != 1 else None
+        result = integrate(
+            f, where, n=n, tol=tol, kernel=chosen, journal=journal, executor=pool, vectorized=vectorized,
+            on_error=on_error, timeout=timeout, tag=function, rng=seed, progress=progress,
+        )  # fmt: skip
+    low, high = result.interval(level)
+    facts = {
+        "mean": result.mean,
+        "sd": result.sd,
+        "interval": [low, high],
+        "level": level,
+        "n_evaluations": result.n_evaluations,
+        "n_skipped": result.n_skipped,
+        "status": result.status,
+        "kernel": repr(result.kernel),
+    }
+    if as_json:
+        say_json(facts)
+    else:
+        means, sds = np.atleast_1d(result.mean), np.atleast_1d(result.sd)
+        lows, highs = np.atleast_1d(low), np.atleast_1d(high)
+        rows = [
+            [str(i + 1), f"{m:.10g}", f"{s:.3g}", f"[{a:.10g}, {b:.10g}]"]
+            for i, (m, s, a, b) in enumerate(zip(means, sds, lows, highs, strict=True))
+        ]
+        table(f"{function} under {measure}", ["integral", "mean", "sd", f"{level:.0%} interval"], rows)
+        say(f"{result.n_evaluations} evaluations; {result.status}")
+    return NOT_CERTAIN if tol is not None and not np.all(np.asarray(result.sd) <= tol) else 0
