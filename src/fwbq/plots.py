@@ -205,7 +205,7 @@ def estimates(frame: pd.DataFrame, axes: Any = None) -> list[Axes]:
     return drawn
 
 
-def model_probabilities(frame: pd.DataFrame, axes: Any = None, *, first: int = 50) -> list[Axes]:
+def model_probabilities(frame: pd.DataFrame, axes: Any = None, *, first: int = 50, named: bool = False) -> list[Axes]:
     """Draw box plots of the posterior probability of each model, one panel per number of points.
 
     Parameters
@@ -214,9 +214,12 @@ def model_probabilities(frame: pd.DataFrame, axes: Any = None, *, first: int = 5
         Columns ``n``, ``position``, ``model`` and the quantiles ``q05``, ``q25``, ``q50``, ``q75``, ``q95`` of the draws.
     first : int, optional
         How many models to show, in the order of ``position``.
+    named : bool, optional
+        Whether the models' names stand under their boxes; for few models.
     """
     counts = sorted(set(frame["n"]))
-    drawn = _axes(axes, len(counts), (6.9, 4.8), columns=2, sharex=True, sharey=True)
+    height = 2.6 * -(-len(counts) // 2) + (0.8 if named else 0.0)
+    drawn = _axes(axes, len(counts), (6.9, height), columns=min(2, len(counts)), sharex=True, sharey=True)
     for ax, n in zip(drawn, counts, strict=True):
         part = frame[(frame["n"] == n) & (frame["position"] < first)].sort_values("position")
         boxes = [
@@ -237,7 +240,10 @@ def model_probabilities(frame: pd.DataFrame, axes: Any = None, *, first: int = 5
         )
         ax.set_title(f"$n = {n}$")
         ax.set_ylim(bottom=0)
-    _outer_labels(drawn, 2, "model", "posterior probability")
+        if named:
+            ax.set_xticks(part["position"] + 1, [_short(name, 18) for name in part["model"]], rotation=60, ha="right")
+            ax.tick_params(axis="x", labelbottom=True)
+    _outer_labels(drawn, 2, "" if named else "model", "posterior probability")
     return drawn
 
 
@@ -304,7 +310,7 @@ def map_probability(frame: pd.DataFrame, ax: Axes | None = None, *, level: float
         ax.axhline(level, color=VERMILLION, linestyle="--", linewidth=1, label=f"stop at {level:g}")
         ax.legend()
     ax.set(xlabel="evaluations of the likelihood", ylabel="P(MAP)", ylim=(0, 1.03))
-    if len(frame) > 1:
+    if frame["evaluations"].max() > 10 * frame["evaluations"].min():
         ax.set_xscale("log")
     return ax
 

@@ -82,7 +82,7 @@ def compare_and_write(
 
 def write(found: Comparison, error: Any, out: Path, stop: float | None) -> list[Path]:
     """Write the tables and figures of a comparison into a directory."""
-    inclusion, history, boxes = found.inclusion(), found.history(), models.probability_table(found)
+    inclusion, history, boxes = found.inclusion(), found.history(), models.probability_table(found, ranked=True)
     found.save(out / "comparison.json")
     tables = {
         "ranking": found.to_frame(),
@@ -94,7 +94,7 @@ def write(found: Comparison, error: Any, out: Path, stop: float | None) -> list[
     for name, frame in tables.items():
         frame.to_csv(out / f"{name}.csv", index=False)
     figures: dict[str, Any] = {
-        "model-probabilities": plots.model_probabilities(boxes),
+        "model-probabilities": plots.model_probabilities(boxes, first=_SHOWN, named=True),
         "map-probability": plots.map_probability(history, level=stop),
         "inclusion": plots.inclusion(inclusion),
         "mmd": plots.mmd(error, title="worst-case error of the design"),

@@ -28,8 +28,17 @@ def rounds(n: int) -> tuple[int, ...]:
     return (*(size for size in ROUNDS if size < n), n)
 
 
-def probability_table(comparison: Comparison, sizes: Sequence[int] = SHOWN) -> pd.DataFrame:
+def probability_table(comparison: Comparison, sizes: Sequence[int] = SHOWN, *, ranked: bool = False) -> pd.DataFrame:
     """Return quantiles of the models' posterior probabilities at several rounds, as box plots need them.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        With its rounds.
+    sizes : sequence of int, optional
+        The rounds wanted.
+    ranked : bool, optional
+        Whether ``position`` counts models from the most probable on, rather than in the order given.
 
     Returns
     -------
@@ -40,11 +49,14 @@ def probability_table(comparison: Comparison, sizes: Sequence[int] = SHOWN) -> p
     import pandas as pd
 
     wanted = [k for k, stage in enumerate(comparison.stages) if stage.n in sizes] or [len(comparison.stages) - 1]
+    position = np.arange(len(comparison.names))
+    if ranked:
+        position[np.argsort(-(comparison.evidences.log_median + comparison.log_prior), kind="stable")] = position.copy()
     frames = []
     for k in wanted:
         shares = comparison.at_stage(k).probabilities()
         quantiles = np.quantile(shares, [0.05, 0.25, 0.5, 0.75, 0.95], axis=0)
-        columns = {"n": comparison.stages[k].n, "position": np.arange(len(comparison.names))}
+        columns = {"n": comparison.stages[k].n, "position": position}
         columns |= {"model": [label(name) for name in comparison.names]}
         frames.append(pd.DataFrame(columns | dict(zip(("q05", "q25", "q50", "q75", "q95"), quantiles, strict=True))))
     return pd.concat(frames, ignore_index=True)
