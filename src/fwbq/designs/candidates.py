@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..embeddings import Embedding
 
 DEFAULT_CANDIDATES = 10_000  # the lower end of what the paper uses (10,000 to 50,000)
-BLOCK = 16_384  # rows per block: the potential, the mean, one column and four rows of coordinates stay in a cache
+BLOCK = 32_768  # rows per block: potential, mean and column stay in a cache, and calls cost little beside the work
 
 
 def candidate_points(
@@ -74,11 +74,10 @@ class FirstRow:
 
     def __call__(self, row: int) -> int:
         """Return the lowest index of a row equal to `points[row]`."""
-        point = self._points[row]
-        i = int(np.searchsorted(self._keys, point[0]))
+        i = int(self._keys.searchsorted(self._points[row, 0]))
         while True:
             j = int(self._order[i])
-            if j == row or (self._points[j] == point).all():
+            if j == row or (self._points[j] == self._points[row]).all():
                 return j
             i += 1
 
@@ -105,6 +104,8 @@ class Potential:
     candidates : (M, d) array
     mean : (M,) array
         mu_p at the candidates.
+    diagonal : (M,) array
+        k(x, x) at the candidates.
     """
 
     def __init__(self, embedding: Embedding, candidates: FloatArray, stored_bytes: int = 0) -> None:
@@ -114,6 +115,7 @@ class Potential:
         bounds = np.linspace(0, m, -(-m // BLOCK) + 1).astype(int).tolist()
         self._blocks = [slice(a, b) for a, b in itertools.pairwise(bounds)]
         self.mean = np.concatenate([embedding.mean(candidates[s]) for s in self._blocks])
+        self.diagonal = np.concatenate([embedding.kernel.diag(candidates[s]) for s in self._blocks])
         self._columns = [embedding.kernel.columns(candidates[s]) for s in self._blocks]
         self._max_stored = stored_bytes // (8 * m)
         self._first = FirstRow(candidates)

@@ -44,7 +44,7 @@ STEPS: dict[str, StepSize | None] = {"herding": OpenLoop(1.0), "open-loop": Open
 
 def chosen_point(potential: Potential, choice: int | ArrayLike, name: str) -> tuple[FloatArray, int]:
     """Return the point (d,) and its row in the candidates (-1 if it is none) for an index or a point."""
-    if np.ndim(choice) == 0:
+    if isinstance(choice, int) or np.ndim(choice) == 0:
         row = _validate.index(choice, name, len(potential.candidates))
         return potential.candidates[row], row
     point = _validate.vector(np.ravel(choice), name, potential.embedding.dim)
@@ -53,8 +53,7 @@ def chosen_point(potential: Potential, choice: int | ArrayLike, name: str) -> tu
 
 def best_single_point(potential: Potential) -> int:
     """Return the candidate whose single-point rule has the least error: argmin k(x, x) - 2 mu_p(x)."""
-    diagonal = potential.embedding.kernel.diag(potential.candidates)
-    return potential.first_row(int(np.argmin(diagonal - 2.0 * potential.mean)))
+    return potential.first_row(int(np.argmin(potential.diagonal - 2.0 * potential.mean)))
 
 
 class FrankWolfe(Design):
@@ -169,10 +168,10 @@ class FrankWolfe(Design):
         """Take g <- (1 - rho) g + rho k(., point), with the best rho if it is None, and return rho."""
         potential, embedding = self._potential, self._embedding
         if row >= 0:
-            mean, h = float(potential.mean[row]), potential.at(row)
+            mean, diagonal, h = float(potential.mean[row]), float(potential.diagonal[row]), potential.at(row)
         else:
-            mean, h = float(embedding.mean(point[None, :])[0]), float(potential(point[None, :])[0])
-        diagonal = float(embedding.kernel.diag(point[None, :])[0])
+            mean, diagonal = float(embedding.mean(point[None, :])[0]), float(embedding.kernel.diag(point[None, :])[0])
+            h = float(potential(point[None, :])[0])
         variance = embedding.variance
         gap = self._square + self._cross - h  # <g - mu, g - k(., x)>
         distance = self._square + 2.0 * self._cross + variance - 2.0 * (h + mean) + diagonal  # ||g - k(., x)||^2

@@ -189,10 +189,14 @@ class ExpQuad(Stationary):
             return super().columns(x)
         augmented = np.asfortranarray(np.column_stack([scaled, -half, np.ones_like(half)]))
         log_variance = math.log(self.variance)
+        row = np.ones(fixed.shape[1] + 2)
+        v = row[:-2]
 
         def column(y: Array, out: Array | None = None) -> Array:
-            v = (np.asarray(y, dtype=np.float64) - centre) / lengths
-            exponent = np.dot(augmented, np.append(v, (1.0, log_variance - 0.5 * float(v @ v))), out=out)
+            np.subtract(y, centre, out=v)
+            np.divide(v, lengths, out=v)
+            row[-1] = log_variance - 0.5 * float(v @ v)
+            exponent = np.dot(augmented, row, out=out)
             return np.exp(exponent, out=exponent)
 
         return column
