@@ -591,3 +591,19 @@ def not_a_density(name: str, mass: float) -> ValueError:
         f"`distributions` holds {name}, whose density integrates to {mass:.10g} instead of 1 by quadrature: it has a "
         "spike or an atom that its quartiles do not show, or its pdf is inaccurate; use Empirical with a sample of it"
     )
+
+
+def some_models(n: int) -> int:
+    """Return the number of models of a comparison that holds at least one."""
+    if n < 1:
+        raise ValueError("`comparison` holds no model: nothing can be reported; compare at least one")
+    return n
+
+
+def extra(module: str, name: str, what: str) -> Any:
+    """Return a module of an optional dependency; its absence is an error that says how to install it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise ImportError(f'{what} needs {package}, which is not installed: pip install "fwbq[{name}]"') from error

@@ -1,0 +1,126 @@
+"""Names and numbers as the page shows them: bounded, without characters that change what stands around them."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+
+#: Longest name kept in the page; longer ones end in an ellipsis.
+FULL = 2000
+#: Longest name in a sentence.
+SHORT = 48
+# Marks that reorder the text after them, not only their own.
+_DIRECTIONS = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C}
+_SPACES = {0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x85, 0x2028, 0x2029}
+
+
+def clean(text: str, limit: int = FULL) -> str:
+    r"""Return text on one line, without control characters, of at most `limit` characters.
+
+    Examples
+    --------
+    >>> clean("two\nlines"), clean("left\u202eright"), clean("abcdef", 4)
+    ('two lines', 'leftright', 'abc…')
+    """
+    kept = []
+    for character in text[: 2 * limit]:
+        code = ord(character)
+        if code in _SPACES:
+            kept.append(" ")
+        elif code not in _DIRECTIONS:
+            kept.append("\ufffd" if unicodedata.category(character) in ("Cc", "Cs", "Cn") else character)
+    line = "".join(kept)
+    return line if len(line) <= limit and len(text) <= 2 * limit else line[: limit - 1] + "…"
+
+
+def shorten(text: str, limit: int = SHORT) -> str:
+    """Return a name for a sentence: its beginning and its end, set apart when it is written from right to left.
+
+    Examples
+    --------
+    >>> shorten("{mTOR, S6K}"), shorten("abcdefghij", 5)
+    ('{mTOR, S6K}', 'ab…ij')
+    """
+    line = clean(text)
+    if len(line) > limit:
+        head = limit // 2
+        line = f"{line[:head]}…{line[len(line) - (limit - 1 - head) :]}"
+    leftward = any(unicodedata.bidirectional(character) in ("R", "AL", "AN") for character in line)
+    return f"\u2068{line}\u2069" if leftward else line
+
+
+def certainty(p: float) -> str:
+    """Return a probability that is claimed, rounded down, so that the claim holds.
+
+    Examples
+    --------
+    >>> certainty(0.9789), certainty(0.9967), certainty(0.99999)
+    ('0.97', '0.996', 'above 0.999')
+    """
+    if p > 0.999:
+        return "above 0.999"
+    places = 3 if p >= 0.99 else 2
+    # The small addend undoes the rounding of decimal fractions: 0.29 * 100 is 28.999999999999996.
+    return f"{math.floor(p * 10**places + 1e-9) / 10**places:.{places}f}"
+
+
+def ceiling(p: float) -> str:
+    """Return a bound with one digit that a small probability does not exceed, at least 0.001.
+
+    Examples
+    --------
+    >>> ceiling(0.0173), ceiling(0.02), ceiling(1e-9), ceiling(0.0)
+    ('0.02', '0.02', '0.001', '0.001')
+    """
+    if p <= 0.001:
+        return "0.001"
+    unit = 10.0 ** math.floor(math.log10(p))
+    return f"{math.ceil(p / unit - 1e-9) * unit:.3g}"
+
+
+def probability(p: float) -> str:
+    """Return a probability with three digits; what is small is not called zero, what is almost certain is not called certain.
+
+    Examples
+    --------
+    >>> probability(0.2), probability(0.99996), probability(1e-7), probability(0.0)
+    ('0.200', 'above 0.999', 'below 0.001', '0')
+    """
+    if p < 0.001:
+        return "below 0.001" if p > 0.0 else "0"
+    return "above 0.999" if p >= 0.9995 else f"{p:#.3g}"
+
+
+def interval(low: float, high: float) -> str:
+    """Return where a probability lies.
+
+    Examples
+    --------
+    >>> interval(0.574, 0.919), interval(1e-9, 0.3), interval(0.9, 1.0), interval(0.2, 0.2)
+    ('between 0.574 and 0.919', 'below 0.300', 'above 0.900', 'at 0.200')
+    """
+    if probability(low) == probability(high):
+        text = probability(low)
+        return text if text.startswith(("above", "below")) else f"at {text}"
+    if low < 0.001 and high > 0.999:
+        return "anywhere between 0 and 1"
+    if low < 0.001:
+        return f"below {probability(high)}"
+    return f"above {probability(low)}" if high > 0.999 else f"between {probability(low)} and {probability(high)}"
+
+
+def with_error(value: float, sd: float) -> str:
+    """Return a number with its standard deviation, to the digits that the latter leaves.
+
+    Examples
+    --------
+    >>> with_error(-12.34567, 0.0123), with_error(-12.0, 0.0), with_error(-1234.5, 130.0)
+    ('−12.346 ± 0.012', '−12.0000 ± 0', '−1234 ± 130')
+    """
+    if not (math.isfinite(value) and math.isfinite(sd)):
+        return "not finite"
+    if sd == 0.0:
+        return f"{value:.4f} ± 0".replace("-", "−")
+    places = min(max(1 - math.floor(math.log10(sd)), 0), 8)
+    error = f"{sd:.{places}f}" if places < 8 or sd >= 1e-8 else f"{sd:.1e}"
+    return f"{value:.{places}f} ± {error}".replace("-", "−")
