@@ -10,7 +10,7 @@ True
 
 from .calibration import amplitudes, calibrated
 from .families import FAMILIES, SCALE_MIXTURES, KernelFamily
-from .fitting import Fit, Member, fit
+from .fitting import STARTS, Fit, Member, fit
 from .likelihood import log_likelihood, log_likelihood_gradient
 from .mixture import AveragedPosterior
 from .prior import LengthscalePrior
@@ -18,6 +18,7 @@ from .prior import LengthscalePrior
 __all__ = [
     "FAMILIES",
     "SCALE_MIXTURES",
+    "STARTS",
     "AveragedPosterior",
     "Fit",
     "KernelFamily",

@@ -53,7 +53,9 @@ class KernelFamily:
         dim = x.shape[1]
         kernel = self.kernel(theta, dim)
         K = kernel(x)
-        derivatives = [kernel.lengthscale_gradient(x, x, i) for i in range(dim)]
+        # For a function g of (x_i - y_i) / l_i, d g / d log l_i = -(x_i - y_i) d g / d x_i: one pass gives all of them.
+        gradient = kernel.gradient(x, x)
+        derivatives = [np.subtract.outer(x[:, i], x[:, i]) * -gradient[:, :, i] for i in range(dim)]
         if self.remainder is not None:
             # d k / d log rho = rho (r - s) / (1 + rho)^2; with k known, r - s = (1 + rho) (r - k).
             rho = float(np.exp(theta[dim]))

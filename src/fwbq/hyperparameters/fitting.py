@@ -23,7 +23,8 @@ MOST_POINTS = 400
 #: Members below this share of the total are dropped: they cannot move a 95 % interval.
 LEAST_WEIGHT = 1e-3
 _STUDENT_DF = 5.0  # of the proposal: heavier tails than the posterior's, so that no draw has an absurd weight
-_STARTS = (0.0, -1.0, 1.0)  # prior standard deviations from the prior's centre, all coordinates together
+#: Where the search begins, in prior standard deviations from the prior's centre, all coordinates together.
+STARTS = (0.0, -1.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,13 +101,14 @@ def fit(
     families: Sequence[KernelFamily] = FAMILIES,
     prior_mean: str = "constant",
     draws: int = 12,
+    starts: Sequence[float] = STARTS,
 ) -> Fit:
     """Find length-scales and smoothness from values, and average over what the values leave open.
 
     For each family the log posterior (`log_likelihood` plus the log of `LengthscalePrior`) is maximised by L-BFGS-B
-    from three starts. Around each maximum `draws` parameters are taken, at quasi-random quantiles of a Student-t with
-    the curvature there, and weighted by posterior over proposal density; families are equally probable beforehand, and
-    the weights of all draws together, normalised, are the probabilities of the kernels.
+    from each of `starts`. Around each maximum `draws` parameters are taken, at quasi-random quantiles of a Student-t
+    with the curvature there, and weighted by posterior over proposal density; families are equally probable beforehand,
+    and the weights of all draws together, normalised, are the probabilities of the kernels.
 
     Parameters
     ----------
@@ -122,6 +124,8 @@ def fit(
         Mean of the process.
     draws : int
         Parameters per family. With 0 the only member is the most probable kernel.
+    starts : sequence of float
+        Where the search begins: the centre of the prior, all log length-scales moved by this much.
 
     Returns
     -------
@@ -148,7 +152,7 @@ def fit(
     for family in families:
         objective = _Objective(family, x, f, prior.location(family), prior.precision(family), constant)
         bounds = np.array(prior.bounds(family))
-        theta, height = _maximise(objective, bounds, prior.dim)
+        theta, height = _maximise(objective, bounds, prior.dim, starts)
         peaks.append((height, family, theta))
         if draws:
             found.extend(_draws(objective, theta, bounds, draws))
@@ -159,16 +163,18 @@ def fit(
     return Fit(kernel, family, theta, _members(found, prior.dim))
 
 
-def _maximise(objective: _Objective, bounds: FloatArray, dim: int) -> tuple[FloatArray, float]:
+def _maximise(
+    objective: _Objective, bounds: FloatArray, dim: int, starts: Sequence[float]
+) -> tuple[FloatArray, float]:
     from scipy.optimize import minimize
 
     best: tuple[float, FloatArray] | None = None
-    for start in _STARTS:
+    for start in starts:
         theta = objective.location.copy()
         theta[:dim] += start
         outcome = minimize(
             objective.negative, theta, jac=True, method="L-BFGS-B", bounds=bounds.tolist(),
-            options={"maxiter": 60, "ftol": 1e-7, "gtol": 1e-4},
+            options={"maxiter": 40, "ftol": 1e-7, "gtol": 1e-4},
         )  # fmt: skip
         # A start that ends in the same place within the optimiser's tolerance must not replace the first.
         if best is None or outcome.fun < best[0] - 1e-4:

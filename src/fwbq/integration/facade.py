@@ -22,7 +22,7 @@ from ..measures import Measure
 from ..rules import PriorMean
 from .model import AnyAmplitude
 from .result import IntegrationResult
-from .run import REFIT_GROWTH, Integration
+from .run import Integration
 
 FloatArray = NDArray[np.float64]
 
@@ -55,9 +55,9 @@ def integrate(
     """Integrate f under a probability measure and say how far off the answer may be.
 
     Evaluates f at evenly spread points, finds length-scales and smoothness from the values, adds batches of points that
-    lower the error most under the kernel found, finds them again as the values grow in number by half, and stops at
-    `n` evaluations, at `tol`, or when float64 tells no more points apart. The answer is averaged over the kernels that
-    the values leave open.
+    lower the error most under the kernel found, finds the kernel again each time the number of values has doubled, and
+    stops at `n` evaluations, at `tol`, or when float64 tells no more points apart. The answer is averaged over the
+    kernels that the values leave open.
 
     Parameters
     ----------
@@ -161,12 +161,15 @@ def integrate(
 
 
 def _batch(asked: int, limit: int, first: int, patient: bool) -> int:
-    """Return the size of the next batch: all at once when nothing is learnt on the way, else half of what is there."""
+    """Return the size of the next batch: everything when nothing is learnt on the way, else as many as there are.
+
+    Someone who waits for a tolerance is served better by batches of half that size.
+    """
     if first == 0 and not patient:
         return limit - asked
     if asked == 0:
         return min(limit, max(first, 8))
-    return min(limit - asked, max(1, math.ceil((REFIT_GROWTH - 1.0) * asked)))
+    return min(limit - asked, math.ceil((0.5 if patient else 1.0) * asked))
 
 
 def _half_width(run: Integration) -> float:

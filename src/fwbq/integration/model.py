@@ -23,6 +23,8 @@ FloatArray = NDArray[np.float64]
 AnyAmplitude = Amplitude | Literal["calibrated"]
 
 AMPLITUDES = ("calibrated", "marginal", "ml", "loo")
+#: The kernel for the choice of points need not be the best there is: one start will do.
+SEARCH_STARTS = (-0.5,)
 #: Parameters drawn around the best of each family when the posterior is averaged.
 DRAWS = 12
 #: Under the right kernel the amplitudes by leave-one-out and by maximum likelihood differed by more than a factor 4 in
@@ -86,7 +88,7 @@ class KernelModel:
         It is the most probable one, but no length-scale exceeds the centre of its prior: a fit to few values may find a
         coordinate irrelevant, and points chosen under it would never find out that it is not.
         """
-        found = self._fit(points, values, draws=0)
+        found = self._fit(points, values, draws=0, starts=SEARCH_STARTS)
         d = self.prior.dim
         theta = found.theta.copy()
         theta[:d] = np.minimum(theta[:d], self.prior.location(found.family)[:d])
@@ -111,10 +113,17 @@ class KernelModel:
         _warn_of_disagreement(rule, values)
         return IntegrationResult(averaged, rule, found.kernel, points, values, _note(rule))
 
-    def _fit(self, points: FloatArray, values: FloatArray, draws: int) -> Fit:
-        x = self.frame.to_natural(points)
+    def _fit(
+        self, points: FloatArray, values: FloatArray, draws: int, starts: Sequence[float] = hyperparameters.STARTS
+    ) -> Fit:
         return hyperparameters.fit(
-            x, values, scale=self.prior.scale, families=self.families, prior_mean=self.prior_mean, draws=draws
+            self.frame.to_natural(points),
+            values,
+            scale=self.prior.scale,
+            families=self.families,
+            prior_mean=self.prior_mean,
+            draws=draws,
+            starts=starts,
         )
 
     def _condition(self, rule: Rule, values: FloatArray) -> IntegralPosterior:

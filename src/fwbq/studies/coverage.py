@@ -1,0 +1,288 @@
+"""How often do the intervals hold the truth, and how far off is the answer? The study behind docs/coverage.md.
+
+Every problem is drawn at random from a family of `fwbq.problems`, integrated with n evaluations by each method, and
+compared with its exact value. Run it with ``python -m fwbq.studies.coverage --out DIR``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from math import sqrt
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import ndtri, stdtrit
+
+from .. import problems
+from ..embeddings import embed
+from ..integration import integrate
+from ..kernels import ExpQuad
+from ..problems import Problem
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: A family and the group it is pooled with.
+GROUPS: dict[str, str] = {
+    "genz-oscillatory": "smooth",
+    "genz-product-peak": "smooth",
+    "genz-corner-peak": "smooth",
+    "genz-gaussian": "smooth",
+    "gaussian-bumps": "smooth",
+    "gaussian-wave": "smooth",
+    "normal-evidence": "smooth",
+    "matern12-uniform": "rough",
+    "matern32-uniform": "rough",
+    "matern52-uniform": "rough",
+    "matern32-gaussian": "rough",
+    "genz-continuous": "kink",
+    "hinge": "kink",
+    "genz-discontinuous": "step",
+    "halfspace": "step",
+}
+DIMS = (1, 2, 3, 5)
+SIZES = (10, 30, 100)
+#: Problems per family, dimension and n: fewer where each costs more.
+REPLICATES = {10: 60, 30: 40, 100: 24}
+QUICK_REPLICATES = {10: 4, 30: 2}
+LEVELS = (0.68, 0.95)
+#: Independent scrambles of the Sobol rule; each has n / 5 points.
+SCRAMBLES = 5
+
+Interval = tuple[float, float]
+Answer = tuple[float, float, dict[float, Interval]]
+
+
+def bayesian(problem: Problem, n: int, seed: int) -> Answer:
+    """Return mean, sd and intervals of `integrate` with nothing but n given."""
+    result = integrate(problem.f, problem.measure, n=n, rng=seed, progress=False)
+    return result.mean, result.sd, {level: result.interval(level) for level in LEVELS}
+
+
+def fixed_expquad(problem: Problem, n: int, seed: int) -> Answer:
+    """Return the same with one ExpQuad kernel of the measure's scale, amplitude marginalised."""
+    kernel = ExpQuad(problem.measure.scale)
+    embed(kernel, problem.measure)
+    result = integrate(
+        problem.f, problem.measure, n=n, kernel=kernel, amplitude="marginal", rng=seed, progress=False
+    )
+    return result.mean, result.sd, {level: result.interval(level) for level in LEVELS}
+
+
+def monte_carlo(problem: Problem, n: int, seed: int) -> Answer:
+    """Return the sample mean of n independent points with the interval of the central limit theorem."""
+    f = problem.f(problem.measure.sample(n, rng=seed))
+    return _central(f, n, gaussian=True)
+
+
+def sobol(problem: Problem, n: int, seed: int) -> Answer:
+    """Return the mean of five scrambled Sobol rules of n / 5 points with the Student-t interval of their spread."""
+    from scipy.stats import qmc
+
+    size = n // SCRAMBLES
+    means = []
+    for generator in np.random.default_rng(seed).spawn(SCRAMBLES):
+        engine = qmc.Sobol(problem.measure.uniform_dim, seed=generator)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # sizes that are no power of two
+            means.append(problem.f(problem.measure.from_uniform(engine.random(size))).mean())
+    return _central(np.array(means), SCRAMBLES, gaussian=False)
+
+
+def sobol_once(problem: Problem, n: int, seed: int) -> Answer:
+    """Return the mean over one scrambled Sobol rule of all n points; it has no interval."""
+    from scipy.stats import qmc
+
+    engine = qmc.Sobol(problem.measure.uniform_dim, seed=np.random.default_rng(seed))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        f = problem.f(problem.measure.from_uniform(engine.random(n)))
+    nothing = (float("nan"), float("nan"))
+    return float(f.mean()), float("nan"), dict.fromkeys(LEVELS, nothing)
+
+
+def _central(f: np.ndarray, n: int, *, gaussian: bool) -> Answer:
+    mean, error = float(f.mean()), float(f.std(ddof=1)) / sqrt(n)
+    intervals = {}
+    for level in LEVELS:
+        q = 0.5 + 0.5 * level
+        half = error * float(ndtri(q) if gaussian else stdtrit(n - 1.0, q))
+        intervals[level] = mean - half, mean + half
+    return mean, error, intervals
+
+
+METHODS: dict[str, Callable[[Problem, int, int], Answer]] = {
+    "integrate": bayesian,
+    "fixed ExpQuad": fixed_expquad,
+    "Monte Carlo": monte_carlo,
+    "Sobol, 5 scrambles": sobol,
+    "Sobol": sobol_once,
+}
+
+
+def one(
+    family: str, dim: int, n: int, replicate: int, methods: Sequence[str] = tuple(METHODS)
+) -> list[dict[str, object]]:
+    """Return one row per method for one random problem; the problem is the same for every n and method."""
+    problem = problems.draw(family, dim, np.random.default_rng([replicate, dim, *family.encode()]))
+    rows: list[dict[str, object]] = []
+    for method in methods:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # poor fits are what is counted here
+            mean, sd, intervals = METHODS[method](problem, n, replicate)
+        row: dict[str, object] = {
+            "family": family, "group": GROUPS.get(family, "other"), "d": dim, "n": n, "replicate": replicate,
+            "method": method, "truth": problem.value, "mean": mean, "sd": sd, "error": abs(mean - problem.value),
+        }  # fmt: skip
+        # What a sum of this size may lose to rounding is not a miss.
+        slack = 1e-13 * abs(problem.value)
+        for level, (low, high) in intervals.items():
+            name = f"{100 * level:.0f}"
+            row[f"low{name}"], row[f"high{name}"] = low, high
+            row[f"covered{name}"] = low - slack <= problem.value <= high + slack if low == low else float("nan")
+        rows.append(row)
+    return rows
+
+
+def run(
+    families: Iterable[str] = tuple(GROUPS),
+    dims: Iterable[int] = DIMS,
+    replicates: dict[int, int] | None = None,
+    *,
+    jobs: int = 1,
+    methods: Sequence[str] = tuple(METHODS),
+) -> pd.DataFrame:
+    """Run the study.
+
+    Parameters
+    ----------
+    families, dims : iterables
+        Which families of `fwbq.problems`, in which of their dimensions.
+    replicates : dict, optional
+        Number of problems for each n.
+    jobs : int
+        Processes.
+    methods : sequence of str
+        Names in `METHODS`.
+
+    Returns
+    -------
+    DataFrame
+        One row per problem, n and method: truth, mean, sd, error, bounds and whether they hold the truth.
+
+    Examples
+    --------
+    >>> frame = run(["genz-oscillatory"], [1], {10: 2}, methods=["integrate", "Monte Carlo"])
+    >>> len(frame), bool((frame.query("method == 'integrate'").error < 0.1).all())
+    (4, True)
+    """
+    import pandas as pd
+
+    wanted = REPLICATES if replicates is None else replicates
+    dims = tuple(dims)
+    tasks = [
+        (family, dim, n, replicate)
+        for n, count in sorted(wanted.items(), reverse=True)  # the long ones first, so that no process is left waiting
+        for family in families
+        for dim in dims
+        if dim in problems.FAMILIES[family].dims
+        for replicate in range(count)
+    ]
+    if jobs == 1:
+        rows = [row for task in tasks for row in one(*task, methods)]
+    else:
+        with ProcessPoolExecutor(jobs) as pool:
+            results = pool.map(one, *zip(*tasks, strict=True), [tuple(methods)] * len(tasks), chunksize=4)
+            rows = [row for part in results for row in part]
+    return pd.DataFrame(rows)
+
+
+def summary(frame: pd.DataFrame, by: Sequence[str] = ("family", "d", "n", "method")) -> pd.DataFrame:
+    """Return coverage of both intervals, median error and median sd per cell."""
+    cells = frame.groupby(list(by), sort=False)
+    table = cells.agg(
+        problems=("error", "size"), covered68=("covered68", "mean"), covered95=("covered95", "mean"),
+        error=("error", "median"), sd=("sd", "median"),
+    )  # fmt: skip
+    return table.reset_index()
+
+
+def gauss_hermite(n: int = 49, seeds: int = 5) -> pd.DataFrame:
+    """Compare with the tensor Gauss-Hermite rule on sin and cos of x + y under N(m, I) in two dimensions.
+
+    Returns
+    -------
+    DataFrame
+        Columns function, m, gauss (error of the tensor rule), bayes (median error of `integrate`), ratio.
+    """
+    import pandas as pd
+
+    from ..measures import Gaussian
+
+    side = round(sqrt(n))
+    nodes, weights = np.polynomial.hermite_e.hermegauss(side)
+    weights = weights / weights.sum()
+    rows = []
+    for name, function in (("sin", np.sin), ("cos", np.cos)):
+        for centre in ((0.5, 0.5), (1.0, 0.5)):
+            m = np.array(centre)
+            truth = float(function(m.sum())) * np.exp(-1.0)
+            grid = np.stack(np.meshgrid(nodes, nodes), axis=-1).reshape(-1, 2)
+            gauss = float(np.outer(weights, weights).ravel() @ function((m + grid).sum(axis=1)))
+            errors = [
+                abs(integrate(_Ridge(function), Gaussian(m, np.eye(2)), n=n, rng=seed, progress=False).mean - truth)
+                for seed in range(seeds)
+            ]
+            rows.append((name, centre, abs(gauss - truth), float(np.median(errors))))
+    table = pd.DataFrame(rows, columns=["function", "m", "gauss", "bayes"])
+    table["ratio"] = table.bayes / table.gauss
+    return table
+
+
+class _Ridge:
+    """x -> function(x_1 + x_2)."""
+
+    def __init__(self, function: Callable[[np.ndarray], np.ndarray]) -> None:
+        self.function = function
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        return self.function(x.sum(axis=1))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the study and write ``coverage.csv``, ``summary.csv``, ``pooled.csv``, ``gauss.csv`` and ``coverage.png``."""
+    parser = argparse.ArgumentParser(prog="python -m fwbq.studies.coverage", description=main.__doc__)
+    parser.add_argument("--out", type=Path, required=True, help="directory for the tables and the figure")
+    parser.add_argument("--quick", action="store_true", help="a few problems only: about a minute")
+    parser.add_argument("--jobs", type=int, default=min(os.cpu_count() or 1, 8), help="processes")
+    parser.add_argument("--families", nargs="*", default=list(GROUPS), choices=list(problems.FAMILIES))
+    options = parser.parse_args(arguments)
+    options.out.mkdir(parents=True, exist_ok=True)
+    frame = run(
+        options.families,
+        (1, 2) if options.quick else DIMS,
+        QUICK_REPLICATES if options.quick else REPLICATES,
+        jobs=options.jobs,
+    )
+    frame.to_csv(options.out / "coverage.csv", index=False)
+    summary(frame).to_csv(options.out / "summary.csv", index=False)
+    pooled = summary(frame, ("group", "method"))
+    pooled.to_csv(options.out / "pooled.csv", index=False)
+    gauss = gauss_hermite(seeds=1 if options.quick else 5)
+    gauss.to_csv(options.out / "gauss.csv", index=False)
+    from .. import plots
+
+    plots.save(plots.coverage(frame), options.out / "coverage.png")
+    text = "\n\n".join(t.to_string(index=False, float_format=lambda v: f"{v:.3g}") for t in (pooled, gauss))
+    sys.stdout.write(text + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
