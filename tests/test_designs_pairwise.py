@@ -88,12 +88,14 @@ def test_periodic_sobolev_figure():
 def test_the_optimum_over_few_candidates(embedding, corrective):
     candidates = embedding.measure.sample(25, 3)
     design = fwbq.BlendedPairwise(embedding, corrective=corrective, candidates=candidates)
-    points = design.take(100)
-    assert len(points) <= 25
-    assert "optimal" in design.status
+    with pytest.warns(RuntimeWarning, match="of the 100 points asked for exist: optimal"):
+        points = design.take(100)
+    n = len(points)
+    assert n <= 25 and "optimal" in design.status
     best = fwbq.simplex_rule(embedding, candidates)
-    assert design.rule(100).mmd2 == pytest.approx(best.mmd2, rel=1e-8, abs=1e-13)
-    assert np.array_equal(design.take(100), points)
+    assert design.rule(n).mmd2 == pytest.approx(best.mmd2, rel=1e-8, abs=1e-13)
+    with pytest.warns(RuntimeWarning, match="100"):
+        assert np.array_equal(design.take(100), points)
 
 
 @pytest.mark.parametrize("corrective", [False, True])
@@ -101,10 +103,11 @@ def test_repeats_a_single_candidate_and_n_one(embedding, corrective):
     base = embedding.measure.sample(12, 0)
     a = fwbq.BlendedPairwise(embedding, corrective=corrective, candidates=base)
     b = fwbq.BlendedPairwise(embedding, corrective=corrective, candidates=np.concatenate([base, base[::-1], base]))
-    assert np.array_equal(a.take(20), b.take(20))
+    assert np.array_equal(a.take(8), b.take(8))
     single = fwbq.BlendedPairwise(embedding, corrective=corrective, candidates=[[0.1, 0.2]])
-    assert single.take(4).tolist() == [[0.1, 0.2]]
-    assert single.rule(4).weights.tolist() == [1.0]
+    with pytest.warns(RuntimeWarning, match="1 of the 4"):
+        assert single.take(4).tolist() == [[0.1, 0.2]]
+    assert single.rule(1).weights.tolist() == [1.0]
     one = fwbq.BlendedPairwise(embedding, corrective=corrective, candidates=base, initial=4)
     assert np.array_equal(one.take(1), base[4:5]) and one.rule(1).weights.tolist() == [1.0]
 
@@ -150,11 +153,13 @@ def test_random_features(embedding):
     kernel = fwbq.RandomFourier(embedding.kernel, 40, 2, rng=0)
     approximate = fwbq.embed(kernel, embedding.measure)
     design = fwbq.BlendedPairwise(approximate, candidates=2000, corrective=True, rng=0)
-    rule = design.rule(80)
-    # In 40 dimensions at most 41 points are needed (Caratheodory): the run ends or goes on with few active.
-    assert len(rule) <= 60
-    assert rule.mmd2 < 1e-4
-    assert fwbq.mmd2(embedding, rule.points, rule.weights) > rule.mmd2
+    # 40 features: the mean element is reached, by a few dozen points, and the run ends.
+    with pytest.warns(RuntimeWarning, match="optimal"):
+        rule = design.rule(200)
+    assert 10 < len(rule) <= 60
+    assert rule.mmd2 < 1e-12
+    # The exact kernel sees what 40 features do not.
+    assert fwbq.mmd2(embedding, rule.points, rule.weights) > 1e-6
 
 
 def test_the_refined_oracle(embedding):

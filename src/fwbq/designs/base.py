@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import nan
@@ -78,6 +79,9 @@ class Design(ABC):
         """Return the number of iterates computed so far."""
         return len(self._index)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.status}>"
+
     @property
     def status(self) -> str:
         """One line: how many iterates there are, and why there can be no more if so."""
@@ -105,7 +109,7 @@ class Design(ABC):
         Returns
         -------
         (n, d) array
-            A copy. Shorter when the design has come to its end; :attr:`status` then says why.
+            A copy. Shorter when the design has come to its end; a warning and :attr:`status` then say why.
         """
         n = self._reach(n)
         return self._points[:n].copy()
@@ -131,6 +135,9 @@ class Design(ABC):
         n = _validate.count(n, "n")
         if n > len(self) and self._stopped is None:
             self._extend(n)
+        if len(self) < n:
+            message = f"only {len(self)} of the {n} points asked for exist: {self._stopped}"
+            warnings.warn(message, RuntimeWarning, stacklevel=3)
         return min(n, len(self))
 
     def _append(
@@ -138,6 +145,8 @@ class Design(ABC):
     ) -> None:
         """Record one finished iterate."""
         n = len(self)
+        for record in (self._gap, self._mmd2, self._step):
+            del record[n:]  # what an interruption of this function left behind; the index comes last and counts
         if n == len(self._points):
             grown = np.empty((2 * n, self._points.shape[1]))
             grown[:n] = self._points

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from typing import TYPE_CHECKING, cast
 
@@ -103,13 +102,6 @@ class PivotedDesign(Design):
 
     def _weights(self, n: int) -> FloatArray:
         return self.rule(n).weights
-
-    def _reach(self, n: int) -> int:
-        reached = super()._reach(n)
-        if reached < n:
-            message = f"only {reached} of the {n} points asked for exist: {self._stopped}"
-            warnings.warn(message, RuntimeWarning, stacklevel=3)
-        return reached
 
     def _error(self) -> float:
         """Squared worst-case error of the rule on the points so far (infinite before the first under a constant)."""
