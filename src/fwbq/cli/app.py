@@ -57,16 +57,14 @@ def run(arguments: Sequence[str]) -> int:
 
 def _report(error: Exception) -> int:
     """Print one sentence for an error and return the exit code that fits."""
-    import click
-
     from ..evaluate import EvaluationError
     from ..journal import JournalError
 
-    if isinstance(error, click.exceptions.Exit):
+    if isinstance(error, typer.Exit):
         return int(error.exit_code)
-    if isinstance(error, click.exceptions.Abort):
+    if isinstance(error, typer.Abort):
         return _fail("interrupted", 130)
-    if isinstance(error, click.ClickException):
+    if hasattr(error, "format_message"):  # wrong usage, told by the parser
         context = getattr(error, "ctx", None)
         hint = f" (see {context.command_path} --help)" if context is not None else ""
         return _fail(error.format_message() + hint, 2)

@@ -1,0 +1,245 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fwbq
+from fwbq.cli import expressions
+from fwbq.cli.app import run
+from fwbq.cli.console import shorten
+
+DATA = fwbq.chema.Dataset.example()
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty current directory with a module of integrands."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if p])
+    (tmp_path / "integrands.py").write_text(
+        "import numpy as np\n"
+        "def bump(x):\n    return np.exp(-0.5 * np.sum(x**2, axis=1))\n"
+        "def both(x):\n    return np.stack([np.cos(x[:, 0]), np.sin(x[:, 0])], axis=1)\n"
+        "def broken(x):\n    raise RuntimeError('no such luck')\n"
+        "number = 3\n"
+    )
+    sys.modules.pop("integrands", None)
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def warnings_as_before(monkeypatch):
+    import warnings
+
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")  # the command line prints them as notes
+        yield
+
+
+def error_of(arguments, capsys):
+    code = run(arguments)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    lines = captured.err.strip().splitlines()
+    assert len(lines) == 1 and lines[0].startswith("fwbq: ")
+    return code, lines[0]
+
+
+def test_help_teaches(capsys):
+    assert run(["--help"]) == 0
+    text = capsys.readouterr().out
+    for command in ("demo", "integrate", "rule", "select", "paper", "data"):
+        assert command in text
+    assert "fwbq demo" in text and "Exit codes" in text
+
+
+@pytest.mark.parametrize("command", ["demo", "integrate", "rule", "select", "paper", "data"])
+def test_every_command_has_an_example(command, capsys):
+    assert run([command, "--help"]) == 0
+    assert f"fwbq {command}" in capsys.readouterr().out.split("Example")[-1]
+
+
+def test_version(capsys):
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"fwbq {fwbq.__version__}\n"
+
+
+def test_integrate_prints_text(here, capsys):
+    assert run(["integrate", "integrands:bump", "--measure", "gaussian(mean=[0,0], cov=1)", "--n", "30"]) == 0
+    out = capsys.readouterr().out
+    assert "integrands:bump" in out and "30 evaluations" in out
+    assert "\x1b" not in out
+
+
+def test_integrate_json_and_journal(here, capsys):
+    arguments = ["integrate", "integrands:bump", "--measure", "gaussian(mean=[0,0], cov=1)", "--n", "30", "--json"]
+    arguments += ["--journal", "run.db"]
+    assert run(arguments) == 0
+    first = json.loads(capsys.readouterr().out)
+    assert first["mean"] == pytest.approx(0.5, abs=0.01)
+    low, high = first["interval"]
+    assert low < 0.5 < high
+    assert run(arguments) == 0
+    assert json.loads(capsys.readouterr().out) == first
+
+
+def test_integrate_several_outputs(here, capsys):
+    assert run(["integrate", "integrands:both", "--measure", "gaussian(mean=[1], cov=0.5)", "--n", "15", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["mean"] == pytest.approx(
+        [np.cos(1) * np.exp(-0.25), np.sin(1) * np.exp(-0.25)], abs=0.01
+    )
+
+
+def test_integrate_says_when_the_tolerance_was_not_reached(here, capsys):
+    arguments = [
+        "integrate",
+        "integrands:bump",
+        "--measure",
+        "gaussian(mean=[0,0,0], cov=9)",
+        "--n",
+        "8",
+        "--tol",
+        "1e-12",
+    ]
+    assert run(arguments) == 3
+    assert "fwbq: note: the tolerance 1e-12 was not reached" in capsys.readouterr().err
+
+
+def test_errors_are_one_sentence(here, capsys):
+    gaussian = ["--measure", "gaussian(mean=[0], cov=1)"]
+    for arguments, code, word in (
+        (["integrate", "integrands:bump", "--measure", "gaussian(mean=[0], cov=-1)"], 2, "cov"),
+        (["integrate", "integrands:bump", "--measure", "gauss(1)"], 2, "not known"),
+        (["integrate", "integrands:bump", "--measure", "gaussian(mean=[0"], 2, "cannot be read"),
+        (["integrate", "integrands:bump", "--measure", "missing.toml"], 2, "missing.toml"),
+        (["integrate", "integrands", *gaussian], 2, "package.module:function"),
+        (["integrate", "nowhere_at_all:f", *gaussian], 2, "cannot be imported"),
+        (["integrate", "integrands:none", *gaussian], 2, "has no"),
+        (["integrate", "integrands:number", *gaussian], 2, "function"),
+        (["integrate", "integrands:broken", *gaussian], 1, "no such luck"),
+        (["integrate", "integrands:bump", *gaussian, "--n", "many"], 2, "--n"),
+        (["select", "missing.csv"], 2, "does not exist"),
+        (["rule", *gaussian, "-o", "rule.txt"], 2, ".json"),
+        (["paper", "nothing"], 2, "nothing"),
+        (["unheard-of"], 2, "unheard-of"),
+    ):
+        got, text = error_of(arguments, capsys)
+        assert got == code, text
+        assert word in text
+
+
+def test_debug_shows_where_it_came_from(here):
+    with pytest.raises(ValueError, match="not known"):
+        run(["integrate", "integrands:bump", "--measure", "gauss(1)", "--debug"])
+
+
+@pytest.mark.parametrize("suffix", ["json", "npz", "csv"])
+@pytest.mark.parametrize("design", ["sbq", "fw", "qmc"])
+def test_rules_for_other_languages(here, capsys, suffix, design):
+    arguments = ["rule", "--measure", "uniform(lower=[0,0], upper=[1,2])", "--kernel", "2 * matern52(0.5)", "--n", "16"]
+    arguments += ["--candidates", "500", "--design", design, "-o", f"rule.{suffix}", "--json"]
+    assert run(arguments) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["points"] == 16 and facts["mmd"] > 0
+    if suffix == "csv":
+        table = pd.read_csv("rule.csv")
+        points, weights = table[["x1", "x2"]].to_numpy(), table["weight"].to_numpy()
+        embedding = fwbq.embed(2 * fwbq.Matern52(0.5), fwbq.Uniform([0, 0], [1, 2]))
+        assert fwbq.mmd2(embedding, points, weights) == pytest.approx(facts["mmd"] ** 2, rel=1e-9)
+    else:
+        assert fwbq.load_rule(f"rule.{suffix}").mmd == facts["mmd"]
+
+
+@pytest.mark.parametrize("weights", ["design", "simplex", "uniform"])
+def test_rule_weights(here, capsys, weights):
+    arguments = ["rule", "--measure", "gaussian(mean=[0], cov=1)", "--n", "9", "--design", "fw", "--weights", weights]
+    assert run([*arguments, "--candidates", "200", "-o", "rule.npz"]) == 0
+    rule = fwbq.load_rule("rule.npz")
+    assert rule.weights.sum() == pytest.approx(1.0)
+    assert np.all(rule.weights >= 0)
+
+
+def test_select_writes_everything(here, capsys):
+    DATA.select(enzymes=["E7", "E19", "E1", "E2"]).to_csv("data.csv")
+    assert run(["select", "data.csv", "--n", "50", "--stop", "0.9", "--out", "result", "--journal", "run.db"]) == 0
+    out = capsys.readouterr().out
+    assert "{E7, E19} is the MAP" in out and "11 models" in out
+    expected = {
+        "comparison.json",
+        "ranking.csv",
+        "history.csv",
+        "inclusion.csv",
+        "probabilities.csv",
+        "design-error.csv",
+    }
+    expected |= {"model-probabilities.png", "map-probability.png", "inclusion.png", "mmd.png"}
+    assert {p.name for p in Path("result").iterdir()} == expected
+    assert pd.read_csv("result/ranking.csv")["probability"].sum() == pytest.approx(1.0)
+    found = fwbq.Comparison.load("result/comparison.json")
+    assert found.best == ("E7", "E19")
+    # The same command again takes everything from the journal and finds the same.
+    assert run(["select", "data.csv", "--n", "50", "--stop", "0.9", "--out", "again", "--journal", "run.db"]) == 0
+    assert Path("again/comparison.json").read_text() == Path("result/comparison.json").read_text()
+
+
+def test_select_says_when_undecided(here, capsys):
+    DATA.select(enzymes=["E7", "E19", "E11"]).to_csv("data.csv")
+    assert run(["select", "data.csv", "--n", "4", "--stop", "0.999", "--out", "result", "--json"]) == 3
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["map_probability"] < 0.999
+    assert summary["n_models"] == 7
+
+
+def test_data_example(here, capsys):
+    assert run(["data", "example", "shipped"]) == 0
+    again = fwbq.chema.Dataset.from_csv(Path("shipped/simulated26.csv"))
+    assert again.names == DATA.names
+    assert np.array_equal(again.enzymes, DATA.enzymes)
+
+
+def test_measures_from_files(here):
+    Path("m.toml").write_text('measure = "truncated"\nmean = [1.0, 1.0]\nvariance = [0.5, 0.5]\nlower = 0.0\n')
+    assert expressions.measure("m.toml").dim == 2
+    Path("m.json").write_text(json.dumps(fwbq.Gaussian([0.0, 1.0], np.eye(2)).spec()))
+    assert expressions.measure("m.json").mean.tolist() == [0.0, 1.0]
+    Path("e.toml").write_text('measure = "product(norm(0, 1), gamma(2))"\n')
+    assert expressions.measure("e.toml").dim == 2
+
+
+@pytest.mark.parametrize(
+    "text", ["__import__('os').system('true')", "gaussian(mean=open('x'))", "expquad(().__class__)", "2"]
+)
+def test_expressions_evaluate_nothing(text):
+    for read in (expressions.measure, expressions.kernel):
+        with pytest.raises(ValueError):
+            read(text)
+
+
+def test_infinity_in_expressions():
+    assert expressions.measure("truncated(mean=[0], variance=[1], lower=-inf, upper=2)").upper.tolist() == [2.0]
+
+
+def test_names_are_shortened_and_cleaned():
+    assert shorten("a\x1b[31mb\n") == "a?[31mb?"
+    assert len(shorten("x" * 10_000)) == 60
+
+
+def test_python_dash_m_and_plain_output(tmp_path):
+    environment = os.environ | {"NO_COLOR": "1", "FORCE_COLOR": ""}
+    done = subprocess.run(
+        [sys.executable, "-m", "fwbq", "rule", "--measure", "gaussian(mean=[0], cov=1)", "--n", "5", "-o", "r.csv"],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "5 points in 1 dimensions" in done.stdout
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_completion_is_offered(capsys):
+    assert run(["--help"]) == 0
+    assert "--install-completion" in capsys.readouterr().out
