@@ -41,25 +41,37 @@ def test_e2_double_integral():
 
 
 def test_e3_contraction_bound_does_not_depend_on_the_units():
-    def printed(D, R, gamma, n):
-        return (
-            2
-            * D
-            / (sqrt(pi) * gamma)
-            * exp(-(R**2) * n / (2 * D**2) - gamma**2 / (2 * sqrt(2) * D) * exp(R**2 * n / (2 * D**2)))
+    def bounds(printed):
+        return np.array(
+            [
+                theory.contraction_bound(20, 0.25 * s, 2 * s, 0.5 * s, step="line-search", printed=printed)
+                for s in (1.0, 10.0, 100.0)
+            ]
         )
 
-    ours = [theory.contraction_line_search(20, D=2 * s, R=0.5 * s, gamma=0.25 * s) for s in (1.0, 10.0, 100.0)]
-    assert np.ptp(ours) < 1e-12 * ours[0]
-    theirs = [printed(2 * s, 0.5 * s, 0.25 * s, 20) for s in (1.0, 10.0, 100.0)]
-    assert max(theirs) > 10 * min(theirs)
+    assert np.ptp(bounds(False)) < 1e-12 * bounds(False)[0]
+    assert bounds(True).max() > 5 * bounds(True).min()
+    right = 4 / (sqrt(pi) * 0.25) * exp(-(0.5**2) * 20 / 8 - 0.25**2 / 16 * exp(0.5**2 * 20 / 4))
+    assert bounds(False)[0] == pytest.approx(right, rel=1e-12)
+
+
+def test_e3_the_printed_bound_is_false():
+    # k = 10^4 cos(x - y), density (1 + 0.8 cos x) / 2 pi, one point at pi / 2, f = 100 sin of norm 1: all by hand.
+    mean, variance = 0.0, 1e4 * 0.4**2
+    outside = 2 * stats.norm.sf(60.0, loc=mean, scale=sqrt(variance))
+    # In the plane of cos and sin the features are the circle of radius 100, and mu is 40 from its centre.
+    diameter, radius = 200.0, 60.0
+    assert outside == pytest.approx(0.1336, abs=1e-4)
+    assert theory.contraction_bound(1, 60.0, diameter, radius, step="line-search", printed=True) < outside
+    assert theory.contraction_bound(1, 60.0, diameter, radius, step="line-search") > outside
 
 
 def test_e4_the_offset_matters():
     worst = stats.norm.cdf(1 - 3) + stats.norm.cdf(-1 - 3)
     erfc = 2 * stats.norm.sf(3)
     assert worst / erfc == pytest.approx(8.4, rel=0.02)
-    assert theory.contraction_worst_case(3.0, sd=1.0, norm=1.0) == pytest.approx(worst, rel=1e-12)
+    assert theory.worst_case_contraction(3.0, 1.0) == pytest.approx(worst, rel=1e-12)
+    assert theory.worst_case_contraction(3.0, 1.0, norm=0.0) == pytest.approx(erfc, rel=1e-12)
 
 
 def test_e5_herding_has_equal_weights(gaussian):
@@ -109,19 +121,29 @@ def test_e7_marginal_likelihood_by_brute_force():
     assert chema.log_likelihood(data, (), np.array([[K]]))[0] == pytest.approx(np.log(value), abs=1e-6)
 
 
-def test_e8_the_radius_is_of_the_largest_ball(gaussian):
-    design = fwbq.FrankWolfe(gaussian, candidates=ball(400), rng=0)
-    bound = theory.radius_bound(design, 50)
-    assert 0 <= bound <= theory.diameter(gaussian, ball(400))
+def test_e8_the_radius_is_of_the_largest_ball():
+    # Features on the unit circle under the uniform measure: the hull is the disc, mu its centre, R = 1. A smaller ball
+    # is inside as well, so that "smallest" would be 0; and no bound on R may fall below 1.
+    rng = np.random.default_rng(0)
+    angle = np.linspace(0, 2 * pi, 400, endpoint=False)
+    features = np.column_stack([np.cos(angle), np.sin(angle)])
+    g = features[0]
+    gap, mmd2 = [], []
+    for i in range(2, 40):
+        gap.append(np.max((g - features) @ g))
+        mmd2.append(g @ g)
+        g = g + (features[np.argmin(features @ g)] + 1e-3 * rng.normal(size=2) - g) / i
+    bound = theory.radius_bound(gap, mmd2)
+    assert np.all(bound >= 1 - 1e-3)
+    assert bound[-1] == pytest.approx(1, abs=1e-3)
 
 
 def test_e9_sharper_constants():
-    assert theory.consistency_herding(10, D=2.0, R=0.5, sharp=True) == pytest.approx(
-        0.25 * theory.consistency_herding(10, D=2.0, R=0.5)
-    )
-    assert theory.consistency_line_search(10, D=2.0, R=0.5, sharp=True) < theory.consistency_line_search(
-        10, D=2.0, R=0.5
-    )
+    n = np.array([1, 10, 100])
+    printed, sharp = (theory.consistency_bound(n, 2.0, 0.5, sharp=s) for s in (False, True))
+    assert sharp == pytest.approx(0.25 * printed)
+    printed, sharp = (theory.consistency_bound(n, 2.0, 0.5, step="line-search", sharp=s) for s in (False, True))
+    assert np.all(sharp < printed)
 
 
 def test_e12_weights_need_not_sum_to_one(gaussian):
@@ -132,18 +154,14 @@ def test_e12_weights_need_not_sum_to_one(gaussian):
 
 
 def test_e15_line_search_is_clipped(gaussian):
-    points = np.array([[3.0, 3.0], [3.0119, 2.9839]])
+    points = np.array([[1.0, 1.0], [0.95, 0.95]])
     kernel, mu = gaussian.kernel(points), gaussian.mean(points)
-    for first, second in ((0, 1), (1, 0)):
-        gap = kernel[first, first] - kernel[first, second] - mu[first] + mu[second]
-        unclipped = gap / (kernel[first, first] - 2 * kernel[first, second] + kernel[second, second])
-        design = fwbq.FrankWolfe(gaussian, step="line-search", candidates=points, initial=first, rng=0)
-        design.take(2)
-        if design.trace.index[1] == second:
-            assert unclipped > 1
-            assert design.trace.step[1] == 1.0
-            return
-    pytest.fail("neither order moves away from its start")
+    unclipped = (1 - kernel[0, 1] - mu[0] + mu[1]) / (2 - 2 * kernel[0, 1])
+    assert unclipped == pytest.approx(2.166, abs=1e-3)
+    design = fwbq.FrankWolfe(gaussian, step="line-search", candidates=points, initial=0, rng=0)
+    design.take(2)
+    assert list(design.trace.index) == [0, 1]
+    assert design.trace.step[1] == 1.0
 
 
 def test_e16_frank_wolfe_minimises_the_linearisation(gaussian):

@@ -1,21 +1,25 @@
 """Every figure of the project, as data in and Matplotlib Axes out.
 
-The functions take the tidy tables that the studies and results return, draw on the Axes they are given (or on a new figure of
-the right size) and return the Axes. One style for all: the colours of Okabe and Ito, which colour-blind readers can tell
-apart, each method with its own colour, dash and name everywhere.
+The functions take the tidy tables that the studies and results return, draw on the Axes they are given (or on a new
+figure of the right size) and return the Axes. One style for all: the colours of Okabe and Ito, which colour-blind
+readers can tell apart, each method with its own colour, dash and name everywhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILLION, PURPLE = (
     "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7",
@@ -68,6 +72,17 @@ def style() -> Any:
     return rc_context(STYLE)  # type: ignore[arg-type, unused-ignore]
 
 
+def _styled(draw: Callable[P, T]) -> Callable[P, T]:
+    """Draw under the style of the project, whatever the reader's own settings are."""
+
+    @wraps(draw)
+    def drawn(*args: P.args, **kwargs: P.kwargs) -> T:
+        with style():
+            return draw(*args, **kwargs)
+
+    return drawn
+
+
 def _axes(axes: Any, count: int, size: tuple[float, float], *, columns: int | None = None, **kwargs: Any) -> list[Axes]:
     """Return the Axes given, or those of a new figure, as a list."""
     if axes is not None:
@@ -79,8 +94,7 @@ def _axes(axes: Any, count: int, size: tuple[float, float], *, columns: int | No
 
     columns = columns or count
     rows = -(-count // columns)
-    with style():
-        _, grid = plt.subplots(rows, columns, figsize=size, squeeze=False, **kwargs)
+    _, grid = plt.subplots(rows, columns, figsize=size, squeeze=False, **kwargs)
     flat = list(grid.ravel())
     for unused in flat[count:]:
         unused.remove()
@@ -102,6 +116,7 @@ def _field(ax: Axes, frame: pd.DataFrame, value: str, **kwargs: Any) -> Any:
     return drawn
 
 
+@_styled
 def mean_elements(frame: pd.DataFrame, axes: Any = None) -> list[Axes]:
     """Draw approximations of the mean element, one panel per n, with the truth last.
 
@@ -117,9 +132,12 @@ def mean_elements(frame: pd.DataFrame, axes: Any = None) -> list[Axes]:
     levels = np.linspace(0, frame.loc[frame["panel"] == panels[-1], "value"].max() * 1.05, 13)
     for ax, panel in zip(drawn, panels, strict=True):
         part = frame[frame["panel"] == panel]
-        _field(ax, part.assign(value=part["value"].clip(upper=levels[-1])), "value", levels=levels, cmap="viridis")
+        field = _field(ax, part, "value", levels=levels, cmap="viridis", extend="max")
         ax.set_title(panel)
+        ax.set(xticks=[-4, 0, 4], yticks=[-4, 0, 4])
     _outer_labels(drawn, 3, "$x_1$", "$x_2$")
+    figure = drawn[0].figure
+    figure.colorbar(field, ax=drawn, label="mean element", shrink=0.8, format="%.2f", ticks=levels[::3])
     return drawn
 
 
@@ -131,8 +149,9 @@ def _outer_labels(axes: Sequence[Axes], columns: int, x: str, y: str) -> None:
             ax.set_ylabel(y)
 
 
+@_styled
 def design_points(points: pd.DataFrame, density: pd.DataFrame, axes: Any = None) -> list[Axes]:
-    """Draw a density with the first points of several designs, one panel each, numbered by order of choice.
+    """Draw a density with the first points of several designs, one panel each.
 
     Parameters
     ----------
@@ -148,10 +167,12 @@ def design_points(points: pd.DataFrame, density: pd.DataFrame, axes: Any = None)
         part = points[points["method"] == method]
         ax.scatter(part["x"], part["y"], s=22, color=_method(method, i)[0], edgecolor="white", linewidth=0.6, zorder=3)
         ax.set_title(f"{method}, first {len(part)} points")
+        ax.set(xticks=[-4, 0, 4], yticks=[-4, 0, 4])
     _outer_labels(drawn, len(methods), "$x_1$", "$x_2$")
     return drawn
 
 
+@_styled
 def mmd(frame: pd.DataFrame, ax: Axes | None = None, *, title: str | None = None) -> Axes:
     """Draw squared worst-case error against n for several methods; runs are summarised by their median and range.
 
@@ -173,6 +194,7 @@ def mmd(frame: pd.DataFrame, ax: Axes | None = None, *, title: str | None = None
     return ax
 
 
+@_styled
 def estimates(frame: pd.DataFrame, axes: Any = None) -> list[Axes]:
     """Draw estimates of an integral against n with 68 % and 95 % bands and the truth, one panel per method.
 
@@ -195,7 +217,8 @@ def estimates(frame: pd.DataFrame, axes: Any = None) -> list[Axes]:
         ax.plot(part["n"], part["mean"], color=colour, label="estimate")
         ax.axhline(part["truth"].iloc[0], color=BLACK, linewidth=1, linestyle="--", label="truth")
         ax.set(title=method, xscale="log", xlabel="number of points $n$")
-        ax.legend()
+        ax.margins(x=0)
+    drawn[-1].legend(loc="upper right")
     # The first few points say little and would squeeze the rest into a line.
     tail = frame[frame["n"] >= 10]
     low, high, truth = tail["lower68"].min(), tail["upper68"].max(), frame["truth"].iloc[0]
@@ -205,17 +228,23 @@ def estimates(frame: pd.DataFrame, axes: Any = None) -> list[Axes]:
     return drawn
 
 
-def model_probabilities(frame: pd.DataFrame, axes: Any = None, *, first: int = 50, named: bool = False) -> list[Axes]:
+@_styled
+def model_probabilities(
+    frame: pd.DataFrame, axes: Any = None, *, first: int = 50, named: bool = False, log: bool = False
+) -> list[Axes]:
     """Draw box plots of the posterior probability of each model, one panel per number of points.
 
     Parameters
     ----------
     frame : DataFrame
-        Columns ``n``, ``position``, ``model`` and the quantiles ``q05``, ``q25``, ``q50``, ``q75``, ``q95`` of the draws.
+        Columns ``n``, ``position``, ``model`` and the quantiles of the draws ``q05``, ``q25``, ``q50``, ``q75``,
+        ``q95``.
     first : int, optional
         How many models to show, in the order of ``position``.
     named : bool, optional
         Whether the models' names stand under their boxes; for few models.
+    log : bool, optional
+        Whether probabilities are drawn on a logarithmic axis, down to 1e-6.
     """
     counts = sorted(set(frame["n"]))
     height = 2.6 * -(-len(counts) // 2) + (0.8 if named else 0.0)
@@ -239,14 +268,18 @@ def model_probabilities(frame: pd.DataFrame, axes: Any = None, *, first: int = 5
             capprops={"color": BLUE, "linewidth": 0.6},
         )
         ax.set_title(f"$n = {n}$")
-        ax.set_ylim(bottom=0)
+        if log:
+            ax.set(yscale="log", ylim=(1e-6, 2.0))
+        else:
+            ax.set_ylim(bottom=0)
         if named:
             ax.set_xticks(part["position"] + 1, [_short(name, 18) for name in part["model"]], rotation=60, ha="right")
             ax.tick_params(axis="x", labelbottom=True)
-    _outer_labels(drawn, 2, "" if named else "model", "posterior probability")
+    _outer_labels(drawn, 2, "" if named else "model, by rank", "posterior probability")
     return drawn
 
 
+@_styled
 def weights(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the distribution of the weights of several rules, each as sorted dots.
 
@@ -270,30 +303,60 @@ def weights(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return ax
 
 
+#: Colour of each curve of :func:`bounds`.
+CURVES: dict[str, tuple[str, str]] = {
+    "measured": (BLACK, "-"),
+    "duality gap": (BLUE, "-"),
+    r"$D\,n^{-1/2}$": (GREEN, "-."),
+    "Theorem 1": (VERMILLION, "--"),
+    "Theorem 1, sharp": (ORANGE, "--"),
+}
+
+
+@_styled
 def bounds(frame: pd.DataFrame, axes: Any = None) -> list[Axes]:
     """Draw the measured MMD of each run beside the bounds that the theorems give for it.
 
     Parameters
     ----------
     frame : DataFrame
-        Columns ``run``, ``curve``, ``n``, ``value``; the curve called ``"measured"`` is drawn solid and black.
+        Columns ``run``, ``curve``, ``n``, ``value``; of the curves, those named in ``CURVES`` are drawn.
     """
     runs = list(dict.fromkeys(frame["run"]))
-    drawn = _axes(axes, len(runs), (6.9, 3.2), columns=2, sharex=True)
+    drawn = _axes(axes, len(runs), (6.9, 2.9))
     for ax, run in zip(drawn, runs, strict=True):
         part = frame[frame["run"] == run]
-        dashes = {}
-        for i, curve in enumerate(dict.fromkeys(part["curve"])):
+        for curve, (colour, dash) in CURVES.items():
             line = part[part["curve"] == curve].sort_values("n")
-            solid = curve == "measured"
-            dashes[curve] = BLACK if solid else (VERMILLION, BLUE, GREEN, PURPLE, ORANGE, SKY)[i % 6]
-            ax.plot(line["n"], line["value"], "-" if solid else "--", color=dashes[curve], label=curve)
+            ax.plot(line["n"], line["value"], dash, color=colour, label=curve)
         ax.set(xscale="log", yscale="log", title=run, xlabel="number of points $n$")
-        ax.legend(fontsize=7)
     drawn[0].set_ylabel("MMD")
+    drawn[0].figure.legend(*drawn[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(CURVES))
     return drawn
 
 
+@_styled
+def features(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw MMD^2 under the exact kernel of rules made with random Fourier features; colour by kernel, dash by weights.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns ``method``, ``kernel``, ``n``, ``mmd2``.
+    """
+    (ax,) = _axes(ax, 1, (4.9, 3.4))
+    colours = dict(zip(dict.fromkeys(frame["kernel"]), (BLACK, BLUE, VERMILLION, GREEN, PURPLE), strict=False))
+    dashes = dict(zip(dict.fromkeys(frame["method"]), ("--", "-", ":"), strict=False))
+    for (kernel, method), line in frame.groupby(["kernel", "method"], sort=False):
+        ax.plot(line["n"], line["mmd2"], dashes[method], color=colours[kernel], label=f"{method}, {kernel}")
+    # Above the error of no points at all a rule is worth nothing; how far above does not matter.
+    ax.set(xscale="log", yscale="log", ylim=(frame["mmd2"].min() / 3, 3.0))
+    ax.set(xlabel="number of points $n$", ylabel="MMD$^2$ under the exact kernel")
+    ax.legend(loc="lower left", fontsize=7)
+    return ax
+
+
+@_styled
 def map_probability(frame: pd.DataFrame, ax: Axes | None = None, *, level: float | None = None) -> Axes:
     """Draw P(the leading model is the true MAP) against the evaluations spent.
 
@@ -315,6 +378,7 @@ def map_probability(frame: pd.DataFrame, ax: Axes | None = None, *, level: float
     return ax
 
 
+@_styled
 def inclusion(frame: pd.DataFrame, ax: Axes | None = None, *, first: int = 30) -> Axes:
     """Draw the inclusion probability of each enzyme with its numerical error.
 
@@ -336,24 +400,25 @@ def inclusion(frame: pd.DataFrame, ax: Axes | None = None, *, first: int = 30) -
 
 
 def _short(name: object, length: int = 24) -> str:
-    """A label that fits on an axis; the dollar sign would start mathematics."""
+    """Return a label that fits on an axis; the dollar sign would start mathematics."""
     text = str(name).replace("$", r"\$")
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
+@_styled
 def mmd_and_weights(curves: pd.DataFrame, frame: pd.DataFrame, axes: Any = None) -> list[Axes]:
     """Draw MMD^2 against n and, beside it, the distribution of the weights of the same methods."""
     left, right = _axes(axes, 2, (6.9, 3.2))
     return [mmd(curves, left), weights(frame, right)]
 
 
+@_styled
 def save(axes: Axes | Iterable[Axes], *paths: str | Path) -> None:
     """Save the figure that holds the Axes, once for each path, and close it."""
     import matplotlib.pyplot as plt
 
     first = next(iter(axes)) if isinstance(axes, Iterable) else axes
     figure = first.figure.figure
-    with style():
-        for path in paths:
-            figure.savefig(path)
+    for path in paths:
+        figure.savefig(path)
     plt.close(figure)

@@ -43,8 +43,8 @@ def probability_table(comparison: Comparison, sizes: Sequence[int] = SHOWN, *, r
     Returns
     -------
     DataFrame
-        ``n``, ``position``, ``model``, ``q05``, ``q25``, ``q50``, ``q75``, ``q95``; rounds of other sizes are left out unless
-        there is no other.
+        ``n``, ``position``, ``model``, ``q05``, ``q25``, ``q50``, ``q75``, ``q95``; rounds of other sizes are left out
+        unless there is no other.
     """
     import pandas as pd
 
@@ -71,7 +71,7 @@ def model_probabilities(seed: int = 0, *, sizes: tuple[int, ...] = SHOWN) -> dic
         ``"probabilities"``: see :func:`probability_table`.
     """
     comparison = compare(Dataset.example(), stages=sizes, race=False, rng=seed, progress=False)
-    return {"probabilities": probability_table(comparison, sizes)}
+    return {"probabilities": probability_table(comparison, sizes, ranked=True)}
 
 
 def design_error(dim: int, n: int, coordinates: Coordinates | None = None) -> pd.DataFrame:

@@ -65,9 +65,9 @@ FIGURES: dict[str, Figure] = {
     ),
     "models": Figure(
         5,
-        "posterior probabilities of the first 50 of 352 models at n = 10, 50, 100, 200",
+        "posterior probabilities of the first 50 of 352 models, by rank, at n = 10, 50, 100, 200",
         models.model_probabilities,
-        lambda tables: plots.model_probabilities(tables["probabilities"]),
+        lambda tables: plots.model_probabilities(tables["probabilities"], log=True),
     ),
     "truncated": Figure(
         6,
@@ -79,7 +79,7 @@ FIGURES: dict[str, Figure] = {
         7,
         "random Fourier features, D = 1000 and 5000, against the exact kernel",
         appendix.random_features,
-        lambda tables: plots.mmd(tables["mmd2"]),
+        lambda tables: plots.features(tables["mmd2"]),
     ),
     "bounds": Figure(
         8,

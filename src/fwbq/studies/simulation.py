@@ -47,7 +47,7 @@ def mixture(seed: int = 0, components: int = 20) -> GaussianMixture:
 
 
 def designs(embedding: Embedding, seed: int = 0, candidates: int = CANDIDATES) -> dict[str, Design]:
-    """Return the designs compared in the paper, on one set of candidates, with Monte Carlo and quasi-Monte Carlo beside them."""
+    """Return the designs compared in the paper, on one set of candidates, with Monte Carlo and QMC beside them."""
     rng = np.random.default_rng([seed, 1])
     search = embedding.measure.sample(candidates, rng=rng)
     return {
@@ -159,7 +159,7 @@ def integrand(kernel: Kernel, seed: int = 0, centres: int = 30) -> tuple[NDArray
 
 
 def integral_estimates(seed: int = 0, *, sizes: tuple[int, ...] = SIZES[2:]) -> dict[str, pd.DataFrame]:
-    """Estimate the integral of a function of unit norm by FWLS and FWLSBQ, with the posterior of the paper (amplitude 1).
+    """Estimate the integral of a function of unit norm by FWLS and FWLSBQ, with the paper's posterior (amplitude 1).
 
     The function is a combination of kernels, so that its integral is known exactly.
 
