@@ -23,8 +23,8 @@ _GRID = np.array([0.0, 0.7, 1.5, 2.5, 4.0, 6.0, 9.0, 13.0, 19.0, 28.0, 42.0])
 # A wide panel is left out when its bound is this small beside what is there already, or beside the largest bound.
 _UNSEEN = 1e-17
 _UNSEEN_BOUND = 1e-24
-# Nearer to a peak than this part of its panel a kink is not seen.
-_AT_PEAK = 1e-14
+# Width in log t of the panels between x and the end of a peak.
+_LOG_PANEL = 1.4
 _BLOCK = 1 << 19
 
 
@@ -77,9 +77,11 @@ class QuadratureLine(Line):
     def _integral(self, x: Array, function: Function) -> Array:
         out = np.zeros_like(x)
         for panels in self._panels:
-            y = panels.side.position(panels.nodes)
-            for rows in _slices(x.size, max(1, _BLOCK // max(1, y.size))):
-                out[rows] += function(x[rows, None] - y) @ panels.weights
+            side, nodes = panels.side, panels.nodes
+            # Distances from the origin of the side tell apart what x and y themselves cannot.
+            t = (x - side.origin) / side.scale
+            for rows in _slices(x.size, _BLOCK // max(1, nodes.size)):
+                out[rows] += function(side.scale * (t[rows, None] - nodes)) @ panels.weights
             if kinked(self.kernel):
                 _split_panels(out, x, panels, function)
                 _split_peak(out, x, panels, function)
@@ -184,15 +186,16 @@ def _split_peak(out: Array, x: Array, panels: _Panels, function: Function) -> No
     """Replace the panel of a peak that holds x by its two parts, the one beyond x graded in log t."""
     side, start = panels.side, panels.start
     t = (x - side.origin) / side.scale
-    held = np.flatnonzero((t > _AT_PEAK * start) & (t < start))
-    for rows in _slices(held.size, _BLOCK // (32 * ORDER)):
+    held = np.flatnonzero((t > 0.0) & (t < start))
+    held = held[np.argsort(-t[held])]
+    for rows in _slices(held.size, 256):
         i = held[rows]
         nodes, weights = side.peak(start)
         out[i] -= function(side.scale * (t[i, None] - nodes)) @ weights
         nodes, weights = side.peaks(t[i])
         out[i] += np.einsum("ij,ij->i", function(side.scale * (t[i, None] - nodes)), weights)
-        # 24 panels span at most log(1e14) = 32: less than 1.4 each.
-        logs = np.log(t[i, None]) + np.log(start / t[i, None]) * np.linspace(0.0, 1.0, 25)
+        span = np.log(start) - np.log(t[i, None])
+        logs = np.log(start) - span * np.linspace(1.0, 0.0, int(np.ceil(span.max() / _LOG_PANEL)) + 1)
         logs, weights = panel_nodes(logs[:, :-1], logs[:, 1:])
         nodes = np.exp(logs)
         values = function(side.scale * (t[i, None, None] - nodes)) * side.density(nodes) * nodes
