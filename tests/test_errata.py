@@ -1,4 +1,4 @@
-"""One test for each entry of docs/errata.md, of the same number: what is printed is wrong, what is implemented is right."""
+"""One test for each entry of docs/errata.md, of the same number: the print is wrong, the implementation right."""
 
 import re
 from math import erf, exp, pi, sqrt
