@@ -1,6 +1,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 
@@ -11,3 +12,26 @@ def reference():
     if not path.exists():
         pytest.skip("reference values are not beside this checkout")
     return json.loads(path.read_text())
+
+
+@pytest.fixture(scope="session")
+def build_comparison():
+    """Make a comparison from log evidences and the standard deviations of its rounds, without evaluating anything."""
+    from fwbq.selection import Comparison, Evidences, Stage, map_probabilities
+
+    def build(names, centre, sds=(0.5, 0.05), rounds=(10, 40), *, status="decided", settings=None, rest=None):
+        m = len(names)
+        prior = np.full(m, -np.log(max(m, 1)))
+        stages, spent, before = [], 0, 0
+        for n, sd in zip(rounds, sds, strict=True):
+            arrays = (np.full(m, x, dtype=float) for x in (sd, n - 1.0, 0.0))
+            evidences = Evidences(np.full(m, "log", dtype="<U8"), np.array(centre, dtype=float), *arrays)
+            chances = map_probabilities(evidences, prior)
+            best = int(np.argmax(chances))
+            spent, before = spent + m * (n - before), n
+            stages.append(Stage(n, spent, m, evidences, best, float(chances[best])))
+        points = np.full(m, rounds[-1])
+        kept = {"seed": 0, "stages": list(rounds), "stop": 0.95} | (settings or {})
+        return Comparison(tuple(names), evidences, prior, points, tuple(stages), status, kept, rest)
+
+    return build

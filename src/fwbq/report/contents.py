@@ -116,7 +116,7 @@ def _inclusion(comparison: Comparison, size: int) -> dict[str, Any]:
 
 
 def _error(comparison: Comparison) -> dict[str, Any]:
-    """Return the standard deviation of the log evidence, median over the models and of the best, by number of points."""
+    """Return the standard deviation of the log evidence by number of points: median of all models, and of the best."""
     best = comparison.names.index(comparison.best)
     kept = []
     for stage in comparison.stages:

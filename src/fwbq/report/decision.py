@@ -97,15 +97,16 @@ def _share(comparison: Comparison, draws: np.ndarray) -> str:
         f"numerical error leaves it {words.interval(low, high)}, with probability 0.9."
     )
     if middle < 0.5:
-        text += f" The most probable model need not be probable: the others hold {words.probability(1.0 - middle)} together."
+        others = words.probability(1.0 - middle)
+        text += f" The most probable model need not be probable: the others hold {others} together."
     return text
 
 
 def _rest(comparison: Comparison, mass: float) -> str:
     assert comparison.rest is not None
     return (
-        f"{comparison.rest.count:,} of the {comparison.n_models:,} models were screened out and are not listed; together "
-        f"they hold a posterior probability of {words.probability(max(mass, 0.0))}, and P(MAP) is among the "
+        f"{comparison.rest.count:,} of the {comparison.n_models:,} models were screened out and are not listed; "
+        f"together they hold a posterior probability of {words.probability(max(mass, 0.0))}, and P(MAP) is among the "
         f"{len(comparison.names):,} that are."
     )
 

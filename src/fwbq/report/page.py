@@ -15,6 +15,8 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+import numpy as np
+
 from .. import _validate, plots
 from ..selection import Comparison, label
 from . import words
@@ -26,8 +28,8 @@ from .recipe import recipe
 def write_report(comparison: Comparison, path: str | os.PathLike[str]) -> Path:
     """Write a comparison of models as one HTML page.
 
-    The page opens from disk and loads nothing: plotly.js is inside (about 5 MB), and a content security policy forbids the
-    network. The same comparison gives the same bytes with the same versions.
+    The page opens from disk and loads nothing: plotly.js is inside (about 5 MB), and a content security policy forbids
+    the network. The same comparison gives the same bytes with the same versions.
 
     Parameters
     ----------
@@ -52,7 +54,8 @@ def write_report(comparison: Comparison, path: str | os.PathLike[str]) -> Path:
     >>> prior = fwbq.Gaussian([0.0], [[1.0]])
     >>> models = {c: fwbq.Model(lambda x, c=c: -2.0 * (x[:, 0] - float(c)) ** 2, prior) for c in ("0", "1")}
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     page = write_report(fwbq.compare_models(models, stop=0.99, rng=0), folder + "/report.html").read_text("utf-8")
+    ...     comparison = fwbq.compare_models(models, stop=0.99, rng=0)
+    ...     page = write_report(comparison, folder + "/report.html").read_text("utf-8")
     >>> "0 is the MAP with probability" in page
     True
     """
@@ -69,9 +72,11 @@ def write_report(comparison: Comparison, path: str | os.PathLike[str]) -> Path:
 
 def page(comparison: Comparison, plotly: str) -> str:
     """Return the page of a comparison; `plotly` is the source of plotly.js."""
-    shares = comparison.probabilities(draws(len(comparison)))
-    said = decision(comparison, shares)
-    shown = contents(comparison, shares)
+    # A model without any likelihood has the log evidence minus infinity, and no difference from another such one.
+    with np.errstate(invalid="ignore"):
+        shares = comparison.probabilities(draws(len(comparison)))
+        said = decision(comparison, shares)
+        shown = contents(comparison, shares)
     script = _asset("report.js")
     colours = "".join(
         f"--{name}:{value};"
@@ -141,7 +146,7 @@ def _asset(name: str) -> str:
 
 
 def _policy(*scripts: str) -> str:
-    """Return the content security policy: these scripts, the page's styles, images out of the page itself, nothing else."""
+    """Return the content security policy: these scripts, the page's own styles and images, nothing else."""
     hashes = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
     allowed = " ".join(f"'sha256-{digest}'" for digest in hashes)
     return (
@@ -230,10 +235,8 @@ def _summary_mmd(shown: dict[str, Any]) -> str:
 
 
 def _rows(pairs: Iterable[tuple[str, str]]) -> str:
-    return "\n".join(
-        f'<tr><th scope="row">{html.escape(words.clean(key, 100))}</th><td>{html.escape(words.clean(value, 1000))}</td></tr>'
-        for key, value in pairs
-    )
+    cells = ((html.escape(words.clean(key, 100)), html.escape(words.clean(value, 1000))) for key, value in pairs)
+    return "\n".join(f'<tr><th scope="row">{key}</th><td>{value}</td></tr>' for key, value in cells)
 
 
 def _versions() -> list[tuple[str, str]]:

@@ -79,7 +79,7 @@ def ceiling(p: float) -> str:
 
 
 def probability(p: float) -> str:
-    """Return a probability with three digits; what is small is not called zero, what is almost certain is not called certain.
+    """Return a probability with three digits; what is almost certain is not called certain.
 
     Examples
     --------

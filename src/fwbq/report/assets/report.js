@@ -99,6 +99,7 @@
   };
   const full = () => [-0.6, Math.max(shown.length, 1) - 0.4];
   const drawBoxes = () => {
+    if (!has.probabilities) return Promise.resolve();
     const rows = matching();
     if (state.order === "position") rows.sort((a, b) => models.position[a] - models.position[b]);
     shown = state.show === "all" ? rows : rows.slice(0, Number(state.show));
@@ -242,6 +243,7 @@
     return Plotly.react("plot-mmd", traces, layout({ ...(traces.length > 1 ? logLegend : {}), xaxis: pointsAxis("points", n), yaxis: logAxis("MMD", traces.flatMap((t) => t.y)) }), config("toImage"));
   };
   const has = {
+    probabilities: data.total > 1,
     inclusion: data.inclusion.name.length > 0,
     history: data.history.n.length > 0 && data.total > 1,
     error: data.history.n.length > 1 && positive(data.error.best).concat(positive(data.error.median)).some((v) => v !== null),
@@ -252,7 +254,7 @@
   ]);
 
   // Table -------------------------------------------------------------------------------------------------------------
-  const range = (i) => `${share(models.q05[i])} – ${share(models.q95[i])}`;
+  const range = (i) => Array.from(new Set([models.q05[i], models.q95[i]].map(share))).join(" – ");
   const columns = [
     { key: "rank", title: "Rank", value: (i) => i, text: (i) => whole(i + 1), upward: true },
     { key: "name", title: "Model", value: (i) => folded[i], text: (i) => shorten(models.name[i], 60), words: true },
@@ -387,10 +389,12 @@
 
   // Start -------------------------------------------------------------------------------------------------------------
   for (const [name, present] of Object.entries(has)) $("s-" + name).hidden = !present;
+  const figures = $("s-error").parentElement;
+  figures.classList.toggle("one", figures.querySelectorAll("section:not([hidden])").length < 2);
   applyTheme();
   drawTable();
   drawAll().then(() => {
-    boxes.on("plotly_relayout", (change) => {
+    if (has.probabilities) boxes.on("plotly_relayout", (change) => {
       if (Object.keys(change).some((key) => /^xaxis\.(range|autorange)/.test(key)) || change.autosize) relabel();
     });
     if (has.inclusion) {

@@ -1,0 +1,431 @@
+"""The report: what it says, and that nothing in the data can do harm in it."""
+
+import base64
+import hashlib
+import inspect
+import itertools
+import json
+import re
+import sys
+import unicodedata
+from html.parser import HTMLParser
+from importlib.resources import files
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fwbq
+from fwbq.report import contents as report_contents
+from fwbq.report import words, write_report
+from fwbq.report.decision import decision
+from fwbq.report.page import embed, page
+from fwbq.selection import Evidences, Rest
+
+ENZYMES = ["mTOR", "S6K", *(f"E{i}" for i in range(3, 27))]
+KINETIC = [(), *((e,) for e in ENZYMES), *itertools.combinations(ENZYMES, 2)]
+HOSTILE = [
+    "<img src=x onerror=alert(1)>", "</script><script>alert(2)</script>", "\"'><b>bold</b>", "<!--", "]]>",
+    "<a href='javascript:alert(3)'>x</a>", "x" * 10_000, "\u05d0\u202eevil\u2066", "line\u2028and\u2029paragraph",
+    "&amp;&lt;script&gt;", "$title ${style} %{x}<extra>", "\ud800 alone", "nul\x00 and \x1b[31m", "", "a\nb\tc",
+    "\u0645\u0631\u062d\u0628\u0627", ("<svg/onload=alert(4)>", "</style>"), ("</style>",), (),
+    ("<svg/onload=alert(4)>",),
+]  # fmt: skip
+ASSETS = files("fwbq.report") / "assets"
+
+
+class Structure(HTMLParser):
+    """The tags of a page with their attributes, and the text of its scripts."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.tags, self.scripts, self.text, self._inside = [], [], [], None
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self._inside = tag if tag in ("script", "style") else None
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_endtag(self, tag):
+        self._inside = None
+
+    def handle_data(self, data):
+        if self._inside == "script":
+            self.scripts[-1] += data
+        elif self._inside is None:
+            self.text.append(data)
+
+    @property
+    def data(self):
+        return json.loads(self.scripts[0])
+
+
+def draw(comparison):
+    return page(comparison, "/* plotly */")
+
+
+def said(comparison):
+    return decision(comparison, comparison.probabilities())
+
+
+@pytest.fixture(scope="module")
+def kinetic(build_comparison):
+    centre = np.random.default_rng(0).normal(-20.0, 3.0, len(KINETIC))
+    centre[27:29] = -9.0, -9.2
+    return build_comparison(KINETIC, centre, settings={"enzymes": 26, "likelihood": "closed form"})
+
+
+# What is said -------------------------------------------------------------------------------------
+
+
+def test_the_decision_in_one_sentence(build_comparison):
+    found = said(build_comparison([("mTOR", "S6K"), ("mTOR",), ()], [-10.0, -10.15, -14.0]))
+    assert found.verdict == "decided"
+    p, bound = re.fullmatch(
+        r"\{mTOR, S6K\} is the MAP with probability (0\.\d+) given the numerical error; 120 evaluations; "
+        r"nothing else above (0\.\d+)\.",
+        found.headline,
+    ).groups()
+    assert 0.95 <= float(p) < 1.0
+    assert 0.0 < float(bound) <= 0.05
+
+
+@settings(max_examples=20, deadline=None)
+@given(gaps=st.lists(st.floats(0.0, 3.0), min_size=1, max_size=6), sd=st.floats(0.01, 1.0))
+def test_the_sentence_claims_no_more_than_was_found(build_comparison, gaps, sd):
+    comparison = build_comparison([f"m{i}" for i in range(len(gaps) + 1)], [0.0, *(-g for g in gaps)], sds=(1.0, sd))
+    found = said(comparison)
+    others = np.delete(comparison.map_probabilities, comparison.names.index(comparison.best))
+    assert (found.verdict == "decided") == (comparison.map_probability >= 0.95)
+    if found.verdict == "decided":
+        claim = re.search(r"probability (?:above )?([\d.]+) given", found.headline).group(1)
+        bound = re.search(r"nothing else above ([\d.e-]+)\.$", found.headline).group(1)
+        assert float(claim) <= comparison.map_probability + 1e-9
+        assert float(bound) >= others.max() - 1e-12
+    else:
+        assert found.headline.startswith("Undecided: ")
+        assert any("For P(MAP) above 0.95: " in remark for remark in found.remarks)
+
+
+def test_undecided_at_the_end_of_the_budget_says_what_is_needed(build_comparison):
+    comparison = build_comparison(
+        ["a", "b", "c"], [0.0, -0.4, -0.5], sds=(2.0, 0.5), status="the budget of 40 points ended"
+    )
+    found = said(comparison)
+    assert found.headline.startswith("Undecided: a leads with P(MAP) = 0.")
+    assert "followed by b with 0." in found.headline and "and 1 more above 0.01" in found.headline
+    assert "The run ended: the budget of 40 points ended." in found.remarks
+    assert found.remarks[-1] == f"For P(MAP) above 0.95: {comparison.forecast(0.95)}."
+    assert "points for each of the two leading models, a and b" in found.remarks[-1]
+
+
+def test_the_level_is_the_one_at_which_the_run_was_to_stop(build_comparison):
+    comparison = build_comparison(["a", "b"], [0.0, -0.15], settings={"stop": 0.999})
+    assert 0.95 < comparison.map_probability < 0.999
+    assert said(comparison).verdict == "undecided"
+    assert "For P(MAP) above 0.999" in said(comparison).remarks[-1]
+
+
+def test_one_model(build_comparison):
+    found = said(build_comparison(["linear"], [-12.3456]))
+    assert found.verdict == "single"
+    assert re.fullmatch(
+        r"linear is the only model: log evidence −12\.346 ± 0\.05\d, after 40 evaluations\.", found.headline
+    )
+    assert "MAP" not in found.headline
+
+
+def test_models_that_are_not_listed_are_counted_and_weighed(build_comparison):
+    comparison = build_comparison(["a", "b"], [0.0, -3.0], sds=(0.1, 1e-6), rest=Rest(50_000_000, np.log(0.25 / 2.0)))
+    remark = next(r for r in said(comparison).remarks if "not listed" in r)
+    mass = 0.25 / (0.25 + 1.0 + np.exp(-3.0))
+    assert remark.startswith("50,000,000 of the 50,000,002 models were screened out")
+    assert f"posterior probability of {mass:.3g}," in remark
+    data = Structure(draw(comparison)).data
+    assert data["total"] == 50_000_002
+    assert sum(data["models"]["probability"]) == pytest.approx(1.0 - mass, abs=1e-5)
+
+
+def test_a_map_that_is_not_probable_is_not_called_so(build_comparison):
+    comparison = build_comparison([f"m{i}" for i in range(50)], [0.5, *np.zeros(49)], sds=(0.1, 0.01))
+    found = said(comparison)
+    assert found.verdict == "decided"
+    assert "The most probable model need not be probable: the others hold 0.96" in found.remarks[0]
+
+
+def test_long_names_do_not_fill_the_sentence(build_comparison):
+    found = said(build_comparison(["x" * 10_000, "y" * 10_000], [0.0, -0.1], sds=(2.0, 0.5)))
+    assert all(len(text) < 600 for text in (found.headline, *found.remarks))
+
+
+# What is shown ------------------------------------------------------------------------------------
+
+
+def test_the_rows_are_those_of_the_table_in_python(kinetic):
+    data = Structure(draw(kinetic)).data
+    frame = kinetic.to_frame()
+    models = data["models"]
+    assert models["name"] == list(frame["model"])
+    for key, column in {"probability": "probability", "q05": "q05", "q95": "q95", "map": "map_probability"}.items():
+        np.testing.assert_allclose(models[key], frame[column], rtol=1e-5)
+    np.testing.assert_allclose(models["logEvidence"], frame["log_evidence"], rtol=1e-9)
+    np.testing.assert_allclose(models["sd"], frame["log_evidence_sd"], rtol=1e-3)
+    assert models["name"][data["best"]] == "{mTOR, S6K}"
+    assert [kinetic.names[i - 1] for i in models["position"]] == [
+        tuple(filter(None, name[1:-1].split(", "))) for name in models["name"]
+    ]
+    assert [data["members"][j] for j in models["members"][data["best"]]] == ["mTOR", "S6K"]
+    inclusion = kinetic.inclusion()
+    assert data["inclusion"]["name"] == list(inclusion["name"])
+    np.testing.assert_allclose(data["inclusion"]["upper"], inclusion["upper"], rtol=1e-5)
+    history = kinetic.history()
+    assert data["history"]["evaluations"] == list(history["evaluations"])
+    np.testing.assert_allclose(data["history"]["map"], history["map_probability"], rtol=1e-5)
+    np.testing.assert_allclose(
+        data["error"]["median"], [np.median(s.evidences.log_sd) for s in kinetic.stages], rtol=1e-3
+    )
+
+
+def test_the_most_probable_thousand_of_many_are_listed(build_comparison):
+    rng = np.random.default_rng(1)
+    names = list(itertools.combinations([f"K{i}" for i in range(72)], 2))[:2500]
+    comparison = build_comparison(names, rng.normal(0.0, 2.0, 2500), sds=(0.02, 0.01))
+    data = Structure(draw(comparison)).data
+    assert len(data["models"]["name"]) == report_contents.ROWS
+    assert data["total"] == 2500
+    listed = np.array(data["models"]["position"]) - 1
+    assert set(np.argsort(-comparison.evidences.log_median)[:900]) <= set(listed)
+    assert len(data["inclusion"]["name"]) == report_contents.MEMBERS
+
+
+def test_numbers_that_are_not_finite_are_left_out(build_comparison):
+    comparison = build_comparison(["a", "b"], [0.0, -1.0])
+    last = comparison.evidences
+    broken = Evidences(last.kind, np.array([0.0, -np.inf]), last.scale, last.df, last.offset)
+    changed = fwbq.Comparison(
+        comparison.names,
+        broken,
+        comparison.log_prior,
+        comparison.points,
+        comparison.stages,
+        "done",
+        comparison.settings,
+    )
+    data = Structure(draw(changed)).data
+    assert data["models"]["logEvidence"][1] is None
+    assert data["models"]["probability"] == [1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("given_", "names"),
+    [
+        ([[10, 0.1], [20, 0.01]], [""]),
+        ({"one": [[10, 0.1]], "two": [[10, 0.2], [20, 0.0], [40, float("nan")]]}, ["one", "two"]),
+        ([], []),
+        (None, []),
+    ],
+)
+def test_curves_of_the_worst_case_error(build_comparison, given_, names):
+    data = Structure(draw(build_comparison(["a", "b"], [0.0, -1.0], settings={"mmd": given_}))).data
+    assert [curve["name"] for curve in data["mmd"]] == names
+    assert all(value > 0.0 for curve in data["mmd"] for value in curve["mmd"])
+
+
+def test_the_call_in_python_is_one_that_can_be_made(kinetic, build_comparison):
+    texts = []
+    for comparison, function in (
+        (kinetic, fwbq.compare_models),
+        (build_comparison(["a"], [0.0], settings={"amplitude": "ml", "race": True, "tol": 0.1}), fwbq.compare_models),
+    ):
+        recipe = "".join(Structure(draw(comparison)).text).split("Reproduce")[1].split("Versions")[0]
+        compile(recipe.strip(), "recipe", "exec")
+        keywords = set(re.findall(r"^    (\w+)=", recipe, flags=re.MULTILINE))
+        assert {"stages", "stop"} <= keywords <= set(inspect.signature(function).parameters)
+        texts.append(recipe)
+    assert "fwbq.chema.compare(" in texts[0]
+    assert "fwbq.compare_models(" in texts[1] and "amplitude='ml'" in texts[1]
+
+
+def test_the_command_is_shown_when_it_is_known(build_comparison):
+    text = "".join(
+        Structure(draw(build_comparison(["a"], [0.0], settings={"command": "fwbq select 'd.csv' && x"}))).text
+    )
+    assert "fwbq select 'd.csv' && x" in text
+    assert "compare_models" not in text
+
+
+def test_settings_are_shown(kinetic):
+    text = "".join(Structure(draw(kinetic)).text)
+    assert "likelihood" in text and "closed form" in text
+    assert np.__version__ in text and fwbq.__version__ in text
+
+
+# The file -----------------------------------------------------------------------------------------
+
+
+def test_one_file_the_same_bytes_every_time(kinetic, tmp_path):
+    first = write_report(kinetic, tmp_path / "one.html")
+    second = kinetic.report(str(tmp_path / "two.html"))
+    assert first == tmp_path / "one.html"
+    assert first.read_bytes() == second.read_bytes()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["one.html", "two.html"]
+    assert first.stat().st_size < 6e6
+
+
+def test_without_plotly_the_error_says_what_to_install(kinetic, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "plotly.offline", None)
+    with pytest.raises(ImportError, match=r'pip install "fwbq\[report\]"'):
+        write_report(kinetic, tmp_path / "x.html")
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_not_a_comparison_is_refused(build_comparison, tmp_path):
+    with pytest.raises(TypeError, match="`comparison` must be a Comparison"):
+        write_report({"a": 1}, tmp_path / "x.html")
+    full = build_comparison(["a"], [0.0])
+    nothing = fwbq.Comparison(
+        (), full.evidences.take(np.arange(0)), full.log_prior[:0], full.points[:0], (), "done", {}
+    )
+    with pytest.raises(ValueError, match="holds no model"):
+        write_report(nothing, tmp_path / "x.html")
+
+
+def test_the_policy_allows_the_scripts_inside_and_nothing_from_outside(kinetic, tmp_path):
+    structure = Structure(write_report(kinetic, tmp_path / "x.html").read_text("utf-8"))
+    policy = next(a["content"] for t, a in structure.tags if a.get("http-equiv") == "Content-Security-Policy")
+    rules = dict(part.strip().split(" ", 1) for part in policy.split(";"))
+    assert rules["default-src"] == "'none'"
+    assert rules["script-src"].split() == [
+        f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+        for script in structure.scripts[1:]
+    ]
+    assert "http" not in policy
+    addresses = [a[key] for _, a in structure.tags for key in ("src", "href", "action", "srcset") if key in a]
+    assert set(addresses) == {"data:,", "#table"}
+
+
+def test_the_script_makes_no_markup_from_text_and_no_request():
+    script = (ASSETS / "report.js").read_text("utf-8")
+    forbidden = r"(inner|outer|Adjacent)HTML|document\.write|\beval\b|new Function|fetch\(|XMLHttpRequest|https?:"
+    assert not re.search(forbidden, script)
+    assert "textContent" in script
+
+
+# Hostile names ------------------------------------------------------------------------------------
+
+
+def test_names_never_change_the_structure_of_the_page(build_comparison):
+    centre = np.linspace(0.0, -2.0, len(HOSTILE))
+    tame = [tuple(f"e{len(e)}" for e in name) if isinstance(name, tuple) else f"m{i}" for i, name in enumerate(HOSTILE)]
+    pages = [
+        Structure(draw(build_comparison(names, centre, status=status, settings={key: value, "command": value})))
+        for names, status, key, value in (
+            (tame, "done", "key", "value"),
+            (HOSTILE, "</p><script>alert(5)</script>", "<i>k", "</td></table><script>alert(6)</script>"),
+        )
+    ]
+    harmless, hostile = ([(tag, sorted(attrs)) for tag, attrs in p.tags] for p in pages)
+    assert harmless == hostile
+    assert len(pages[1].scripts) == 3
+    assert pages[1].data["models"]["name"][0] == HOSTILE[0]
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+        max_leaves=20,
+    )
+)
+def test_embedded_data_comes_back_and_holds_no_markup(data):
+    text = embed(data)
+    assert json.loads(text) == data
+    assert text.isascii()
+    assert not set("<>&") & set(text)
+
+
+@given(st.text(st.characters(exclude_categories=[]), max_size=300), st.integers(2, 200))
+def test_clean_text_is_one_bounded_line_that_can_be_written(text, limit):
+    line = words.clean(text, limit)
+    assert len(line) <= limit
+    assert not any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in line)
+    assert not any(
+        unicodedata.bidirectional(c) in ("RLO", "LRO", "RLE", "LRE", "PDF", "RLI", "LRI", "FSI") for c in line
+    )
+    line.encode("utf-8")
+    assert words.clean(line, limit) == line
+
+
+@given(st.text(max_size=200), st.integers(3, 60))
+def test_shortened_names_keep_their_ends(text, limit):
+    line, short = words.clean(text), words.shorten(text, limit).strip("\u2068\u2069")
+    assert len(short) <= limit
+    if len(line) <= limit:
+        assert short == line
+    else:
+        head, _, tail = short.partition("…")
+        assert line.startswith(head)
+        assert line.endswith(short[len(head) + 1 :] or tail)
+
+
+@given(st.floats(0.0, 1.0))
+def test_probabilities_in_words_err_on_the_careful_side(p):
+    assert float(words.certainty(p).removeprefix("above ")) <= p + 1e-9
+    assert float(words.ceiling(p)) >= p - 1e-12
+    assert float(words.ceiling(p)) <= max(2.0 * p, 0.001)
+
+
+# For every reader ---------------------------------------------------------------------------------
+
+
+def test_the_page_can_be_read_without_eyes(kinetic):
+    tags = Structure(draw(kinetic)).tags
+    assert tags[0] == ("html", {"lang": "en"})
+    levels = [int(tag[1]) for tag, _ in tags if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1 and levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
+    ids = [a["id"] for _, a in tags if "id" in a]
+    assert len(ids) == len(set(ids))
+    named = [a[key] for _, a in tags for key in ("aria-labelledby", "aria-describedby") if key in a]
+    assert {i for value in named for i in value.split()} <= set(ids)
+    for _, attributes in tags:
+        if attributes.get("class") == "plot":
+            assert attributes["role"] in ("img", "application")
+            assert "aria-label" in attributes or "aria-labelledby" in attributes
+
+
+def luminance(colour):
+    channels = (int(colour[i : i + 2], 16) / 255.0 for i in (1, 3, 5))
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(a, b):
+    low, high = sorted((luminance(a), luminance(b)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_contrast_is_sufficient(kinetic, theme):
+    style = draw(kinetic).split("<style>")[1].split("</style>")[0]
+    rules = re.findall(r":root(\[[^]]*\])?\s*\{([^}]*)\}", style)
+    colours = {}
+    for selector, body in rules:
+        if not selector or theme in selector:
+            colours |= dict(re.findall(r"--([\w-]+):\s*([^;]+);", body))
+    colours = {name: colours[value[6:-1]] if value.startswith("var(") else value for name, value in colours.items()}
+    for ground in ("page", "card", "tint"):
+        for text in ("ink", "soft", "accent"):
+            assert contrast(colours[text], colours[ground]) >= 4.5, (text, ground)
+    assert contrast(colours["contrast"], colours["card"]) >= 4.5
+    assert contrast(colours["neutral"], colours["card"]) >= 3.0
+
+
+def test_the_colours_are_those_of_the_figures(kinetic):
+    from fwbq import plots
+
+    assert f"--blue:{plots.BLUE};--sky:{plots.SKY};" in draw(kinetic)
