@@ -5,14 +5,20 @@ kinetics (PAPER section 7). A model says which; its evidence is the integral of 
 K ~ N(1, 1/2) truncated to K >= 0.
 """
 
-
+from . import hpn_dream, pairs
+from .compare import KineticFamily, compare, prior
 from .dataset import Dataset
 from .likelihood import candidate_models, design_matrix, log_likelihood, log_likelihood_block
 
 __all__ = [
     "Dataset",
+    "KineticFamily",
     "candidate_models",
+    "compare",
     "design_matrix",
+    "hpn_dream",
     "log_likelihood",
     "log_likelihood_block",
+    "pairs",
+    "prior",
 ]

@@ -195,22 +195,7 @@ def log_likelihood_block(
     points = _constants(K, 1 + index.shape[1])
     if truncated and points.shape[1] > MOST_COLUMNS:
         _checks.fail(f"`truncated=True` is available for at most {MOST_COLUMNS - 1} enzymes per model")
-    values = np.zeros((len(points), len(index)))
-    rank = np.full(values.shape, points.shape[1], dtype=np.int64)
-    for part in increments(dataset):
-        squares, part_rank = _squares(part, index, points)
-        if not np.all(squares > 0):
-            i, j = np.argwhere(~(squares > 0))[0]
-            _checks.fail(
-                f"the model {tuple(index[j])} at K = {points[i]} predicts the rates without any error, and its "
-                "likelihood is infinite; are all levels constant or zero?"
-            )
-        n = part.n
-        values += gammaln(n / 2) - np.log(2) - n / 2 * np.log(2 * np.pi)
-        values -= part_rank * (0.5 * np.log(n + 1)) + n / 2 * np.log(squares / (2 * (n + 1)))
-        if truncated:
-            values += _truncation(part, index, points)
-        np.minimum(rank, part_rank, out=rank)
+    values, rank = block_at(increments(dataset), index, points, truncated=truncated)
     if return_rank:
         return values, rank
     deficient = rank < points.shape[1]
@@ -225,6 +210,29 @@ def log_likelihood_block(
             stacklevel=2,
         )
     return values
+
+
+def block_at(
+    parts: Sequence[Increments], index: IntArray, points: FloatArray, *, truncated: bool = False
+) -> tuple[FloatArray, RankArray]:
+    """:func:`log_likelihood_block` without checks: models as column indices (m, d - 1), and ranks; (n, m) each."""
+    values = np.zeros((len(points), len(index)))
+    rank = np.full(values.shape, points.shape[1], dtype=np.int64)
+    for part in parts:
+        squares, part_rank = _squares(part, index, points)
+        if not np.all(squares > 0):
+            i, j = np.argwhere(~(squares > 0))[0]
+            _checks.fail(
+                f"the model {tuple(index[j])} at K = {points[i]} predicts the rates without any error, and its "
+                "likelihood is infinite; are all levels constant or zero?"
+            )
+        n = part.n
+        values += gammaln(n / 2) - np.log(2) - n / 2 * np.log(2 * np.pi)
+        values -= part_rank * (0.5 * np.log(n + 1)) + n / 2 * np.log(squares / (2 * (n + 1)))
+        if truncated:
+            values += _truncation(part, index, points)
+        np.minimum(rank, part_rank, out=rank)
+    return values, rank
 
 
 def _constants(K: ArrayLike, dim: int) -> FloatArray:
@@ -309,15 +317,14 @@ def _pairs(
     sine2 = 1.0 - cosine**2
     outside = single[:, a]
     t = rate_b - cosine * rate_a
-    with np.errstate(divide="ignore", invalid="ignore"):
-        gain = t**2 / sine2
-        residual = outside - gain
-        block = (t - length_b * sine2) ** 2 / sine2
+    apart = sine2 > _CANCELLATION
+    denominator = np.where(apart, sine2, 1.0)
+    residual = outside - t**2 / denominator
+    block = (t - length_b * sine2) ** 2 / denominator
     block += (n + 1) * residual
     block += (base.along[:, None] - first.along[:, a] - second.along[:, b]) ** 2
     block += (rate_a - first.length[:, a] - length_b * cosine) ** 2
-    # NaN, from sine2 = 0, must count as doubtful.
-    doubtful = ~((residual * sine2 > _CANCELLATION * outside) & (sine2 > _CANCELLATION))
+    doubtful = ~apart | (residual * sine2 <= _CANCELLATION * outside)
     rank = base.live[:, None].astype(np.int64) + first.live[:, a] + second.live[:, b]
     return block, rank, doubtful
 

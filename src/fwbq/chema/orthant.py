@@ -27,6 +27,7 @@ FloatArray = NDArray[np.float64]
 
 _SMALL = 1e-8
 _TINY = 1e-300
+_FLOOR = 1e-14
 # Below this the matrix of the binding constraints is singular to rounding.
 _SINGULAR = 1e-13
 
@@ -34,11 +35,6 @@ _SINGULAR = 1e-13
 def _legendre(n: int) -> tuple[FloatArray, FloatArray]:
     x, weight = np.polynomial.legendre.leggauss(n)
     return (x + 1) / 2, weight / 2
-
-
-def _composite(panels: int, n: int) -> tuple[FloatArray, FloatArray]:
-    x, weight = _legendre(n)
-    return np.concatenate([(x + i) / panels for i in range(panels)]), np.tile(weight / panels, panels)
 
 
 def log_orthant(c: FloatArray, r: FloatArray, w: FloatArray) -> FloatArray:
@@ -116,7 +112,8 @@ def _plackett(
         moving12, moving13 = np.sin(angle12 * node), np.sin(angle13 * node)
         for b, other, angle, ra, rr in ((c2, c3, angle12, moving13, moving12), (c3, c2, angle13, moving12, moving13)):
             cos2 = np.cos(angle * node) ** 2
-            left = np.maximum(cos2 * (cos2 - (ra - r23) ** 2 - 2 * ra * r23 * (1 - rr)), _TINY)
+            # The floor makes 0/0 of a singular matrix a bound of 0: half of each of two terms that are one.
+            left = np.maximum(cos2 * (cos2 - (ra - r23) ** 2 - 2 * ra * r23 * (1 - rr)), _FLOOR)
             bound = (other * cos2 + c1 * (rr * r23 - ra) + b * (rr * ra - r23)) / np.sqrt(left)
             square = (c1 - rr * b) ** 2 / np.maximum(cos2, _TINY) + b**2
             term = np.exp(half_square * square[:, None])
@@ -180,7 +177,8 @@ def _tail(h: FloatArray, r: FloatArray) -> FloatArray:
     scale = np.sqrt(np.maximum(1 - corr**2, _SINGULAR))
     # exp(-40) is negligible.
     reach = np.sqrt(rate**2 + 80) - rate
-    node, weight = _composite(3, 12)
+    s, weight = _legendre(40)
+    node, weight = s**2, 2 * s * weight  # closer together where most of the integral is
     x = reach[:, None] * node
     y = h1[:, None] - x
     bound = (h[row[:, None], rest][:, None, :] - corr[:, None, :] * y[:, :, None]) / scale[:, None, :]

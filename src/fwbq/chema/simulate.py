@@ -26,7 +26,7 @@ def simulate(
     n_enzymes: int = 26,
     *,
     rng: int | np.random.Generator | None = None,
-    regulators: int | Sequence[str | int] = 2,
+    regulators: int | Sequence[str | int] | None = None,
     times: ArrayLike | None = None,
     noise: float = 0.01,
     total: float = 2.0,
@@ -51,8 +51,8 @@ def simulate(
         Number E of candidate enzymes.
     rng : int or numpy.random.Generator, optional
         Seed.
-    regulators : int or sequence of str or int
-        The enzymes that truly act (names or column indices), or how many, chosen at random.
+    regulators : int or sequence of str or int, optional
+        The enzymes that truly act (names or column indices), or how many, chosen at random; two by default.
     times : (T,) array_like, optional
         Increasing; 21 equal steps from 0 to 10 by default (N = 20 increments).
     noise : float
@@ -89,6 +89,8 @@ def simulate(
     if start > amount:
         _checks.fail(f"`initial` phosphorylated substrate is {start:g}, more than the total {amount:g}")
     labels = _checks.names(names, n)
+    if regulators is None:
+        regulators = min(2, n)
     if isinstance(regulators, (int, np.integer)):
         if not 0 <= regulators <= n:
             _checks.fail(f"`regulators` asks for {regulators} regulators among {n} enzymes")

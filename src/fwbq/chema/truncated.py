@@ -85,12 +85,12 @@ def _orthants(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, Flo
     factor = np.zeros((m, d, d))  # V = factor @ (standard normal) has covariance (X'X)^-1
     least_squares = np.zeros((m, d))
     rest = np.empty(m)
-    inverse = 1.0 / singular[full]
-    factor[full] = right[full].transpose(0, 2, 1) * inverse[:, None, :] / scale[full][:, :, None]
-    coordinates = np.einsum("mtr,t->mr", left[full], y)
-    least_squares[full] = np.einsum("mjr,mr->mj", factor[full], coordinates)
-    residual = y - np.einsum("mtr,mr->mt", left[full], coordinates)
-    rest[full] = np.einsum("mt,mt->m", residual, residual)
+    if full.any():
+        factor[full] = right[full].transpose(0, 2, 1) / singular[full][:, None, :] / scale[full][:, :, None]
+        coordinates = np.einsum("mtr,t->mr", left[full], y)
+        least_squares[full] = np.einsum("mjr,mr->mj", factor[full], coordinates)
+        residual = y - np.einsum("mtr,mr->mt", left[full], coordinates)
+        rest[full] = np.einsum("mt,mt->m", residual, residual)
     for i in np.flatnonzero(~full):
         factor[i], least_squares[i], rest[i] = _deficient(x[i], y, scale[i])
     fitted = np.einsum("mtj,mj->mt", x, least_squares - 1.0)

@@ -1,0 +1,489 @@
+r"""All pairs among thousands of enzymes: fifty million models on a laptop.
+
+With E = 10^4 enzymes there are 50,005,001 models with at most two of them. Two facts make them affordable.
+
+1. At one design point K the columns x_a(K_1) and x_b(K_2), made orthogonal to column 0, give all pairs by one matrix
+   product of cosines c and a closed form. With unit columns, lengths l, rates r = direction'Y and
+   u = q'(Y - x_0 - x_a),
+
+   .. math::
+       2(N+1) b_N = A_a + B_b - 2 u_a\, q'x_b + 2 c\, l_a l_b - N \frac{(r_b - c\, r_a)^2}{1 - c^2},
+
+   where A depends on a only and B on b only. The part linear in c is a second matrix product, and what remains are a
+   dozen passes over a block of pairs that fits in the cache.
+2. Most models are hopeless, and ten design points show it.
+
+So :func:`screen` races: every pair is evaluated at a few points of the design; those that may still be among the best
+are evaluated at more, and the last few at all points, by the same comparison as any other set of models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, logsumexp, stdtrit
+
+from .. import _validate
+from .._progress import Progress
+from ..kernels import Kernel
+from ..selection import Comparison, LogScale, Rest, compare_families
+from ..selection.log_process import LogProcess
+from ..selection.nodes import Nodes
+from ..selection.spread import Spread
+from . import _checks
+from .compare import KineticFamily, prior
+from .dataset import Dataset
+from .gauss import gauss_rule
+from .kinetics import Base, Columns, FloatArray, Increments, increments
+from .likelihood import block_at
+
+__all__ = ["screen"]
+
+IntArray = NDArray[np.intp]
+
+# Pairs of a block: (10 points) x 64 x 64 float64 are 330 kB, below a second-level cache.
+_ROWS, _COLUMNS = 64, 64
+# Rows of a task: the unit that an executor receives. Fixed, so that the answer does not depend on the executor.
+_STRIP = 256
+# Rows, of the enzymes best alone, whose pairs are tried first to learn how good the best are.
+_PILOT = 32
+# Gauss nodes per coordinate in the race: the log evidences of the shipped example are within 0.02 of those with 24.
+_NODES = 4
+# 1 - c^2 below this is rounding: such pairs are not judged by the fast formula but kept.
+_COLLINEAR = 1e-9
+_PAIRS_AT_ONCE = 20_000
+# Pairs whose nodes are summed at a time: 64 x 1024 float32 are 256 kB.
+_CHUNK = 1024
+# Models that decide the kernel of the race: the leading ones.
+_LEADING = 200
+_JITTER = 1e-10
+_MARGIN = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class _Factors:
+    """Both sides of the matrix products of one condition, at n points."""
+
+    n: int
+    cosine: FloatArray  # (n, rows, N) or (n, N, columns)
+    linear: FloatArray  # (n, rows, N + 3) or (n, N + 3, columns)
+    rate: FloatArray  # (n, rows) or (n, columns), times sqrt(N)
+    penalty: FloatArray  # (n, rows) or (n, columns): log(N+1)/2 for an independent column
+
+
+def _left(part: Increments, points: FloatArray, enzymes: IntArray) -> _Factors:
+    base = Base.at(part, points[:, 0])
+    side = Columns.at(part, base, points[:, 1], enzymes)
+    across = side.rate - side.length
+    u = base.along[:, None] - side.along
+    rest = base.rest[:, :, None] - side.direction * side.rate[:, None, :]
+    outside = np.einsum("ntu,ntu->nu", rest, rest)
+    direction = np.ascontiguousarray(side.direction.transpose(0, 2, 1))
+    own = (part.n + 1) * outside + across**2 + u**2
+    linear = np.concatenate(
+        [2 * side.length[:, :, None] * direction, -2 * u[:, :, None], own[:, :, None], np.ones((*u.shape, 1))], axis=2
+    )
+    penalty = 0.5 * np.log(part.n + 1) * (side.live.astype(np.float64) + base.live[:, None])
+    return _Factors(part.n, direction, linear, np.sqrt(part.n) * side.rate, penalty)
+
+
+def _right(part: Increments, points: FloatArray, enzymes: IntArray) -> _Factors:
+    base = Base.at(part, points[:, 0])
+    side = Columns.at(part, base, points[:, 2], enzymes)
+    own = side.length * (side.length - 2 * side.rate) + side.along**2
+    ones = np.ones((len(own), 1, own.shape[1]))
+    linear = np.concatenate(
+        [side.length[:, None, :] * side.direction, side.along[:, None], ones, own[:, None]], axis=1
+    )
+    penalty = 0.5 * np.log(part.n + 1) * side.live
+    return _Factors(part.n, side.direction, linear, np.sqrt(part.n) * side.rate, penalty)
+
+
+class _Kernel:
+    """Evaluates blocks of pairs in buffers of its own: fresh memory for every block would cost more than the sums."""
+
+    def __init__(self, left: Sequence[_Factors], right: Sequence[_Factors], constant: float) -> None:
+        self._left, self._right, self._constant = left, right, constant
+        self._buffers = np.empty((4, len(left[0].rate) * _ROWS * _COLUMNS))
+
+    def __call__(self, rows: slice, columns: slice) -> tuple[FloatArray, NDArray[np.bool_] | None]:
+        """Log likelihoods (n, pairs) up to rounding, and which pairs are collinear somewhere (None: none).
+
+        The values are overwritten by the next call.
+        """
+        shape = (len(self._left[0].rate), rows.stop - rows.start, columns.stop - columns.start)
+        total, c, value, t = (buffer[: np.prod(shape)].reshape(shape) for buffer in self._buffers)
+        collinear: NDArray[np.bool_] | None = None
+        total.fill(self._constant)
+        for a, b in zip(self._left, self._right, strict=True):
+            np.matmul(a.cosine[:, rows], b.cosine[:, :, columns], out=c)
+            np.matmul(a.linear[:, rows], b.linear[:, :, columns], out=value)
+            np.multiply(c, a.rate[:, rows, None], out=t)
+            np.subtract(b.rate[:, None, columns], t, out=t)
+            np.multiply(t, t, out=t)
+            np.multiply(c, c, out=c)
+            np.subtract(1.0, c, out=c)
+            if c.min() < _COLLINEAR:
+                somewhere = np.asarray((c < _COLLINEAR).any(axis=0)).ravel()
+                collinear = somewhere if collinear is None else collinear | somewhere
+                np.maximum(c, _COLLINEAR, out=c)
+            np.divide(t, c, out=t)
+            np.subtract(value, t, out=value)
+            # An exact fit is positive but for rounding; it looks as good as it is and is computed exactly later.
+            np.maximum(value, np.finfo(float).tiny, out=value)
+            np.log(value, out=value)
+            value *= -0.5 * a.n
+            value -= a.penalty[:, rows, None]
+            value -= b.penalty[:, None, columns]
+            total += value
+        return total.reshape(len(total), -1), collinear
+
+
+def _constant(parts: Sequence[Increments]) -> float:
+    """Return what log L adds to -N/2 log(2(N+1) b_N) - r/2 log(N+1), all conditions together."""
+    return float(
+        sum(gammaln(p.n / 2) - np.log(2) - p.n / 2 * np.log(2 * np.pi) + p.n / 2 * np.log(2 * (p.n + 1)) for p in parts)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Judge:
+    """Bounds of log evidences from values at the first points of the design.
+
+    Attributes
+    ----------
+    points, where : (n, 3) array
+        The points, and their coordinates.
+    nodes : Nodes
+        Where the modelled log likelihood is exponentiated.
+    level : float
+        Probability that an evidence leaves its interval on one side.
+    kernel : Kernel or None
+        Of the process; None until it is fitted.
+    """
+
+    points: FloatArray
+    where: FloatArray
+    nodes: Nodes
+    level: float
+    kernel: Kernel | None = None
+
+    def fitted(self, values: FloatArray) -> _Judge:
+        """Return a judge whose kernel fits the values (n, m) of the leading models."""
+        best = np.argsort(-values.max(axis=0), kind="stable")[:_LEADING]
+        return replace(self, kernel=LogProcess.fit(self.where, values[:, best], self.nodes).kernel)
+
+    @property
+    def reach(self) -> float:
+        """Half the width of an interval in units of the scale."""
+        return float(stdtrit(len(self.where) - 1, 1 - self.level))
+
+    def __call__(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Log evidences (m,) of values (n, m), and half the widths of their intervals."""
+        centre, width = np.empty(values.shape[1]), np.empty(values.shape[1])
+        for start in range(0, len(centre), _PAIRS_AT_ONCE):
+            some = slice(start, start + _PAIRS_AT_ONCE)
+            evidences = LogProcess.fit(self.where, values[:, some], self.nodes, self.kernel).evidences
+            centre[some], width[some] = evidences.centre, self.reach * evidences.scale
+        return centre, width
+
+
+class _Sieve:
+    r"""A quick look at many pairs: the judge's log evidences, with intervals that are never narrower than the judge's.
+
+    Given the kernel, the process mean at the nodes and its residuals are linear in the values. The variance of the
+    integral of a process with covariance a c under a density pi is at most a times the mean of c(x, x) under pi
+    (Cauchy-Schwarz), which spares the double sum over nodes.
+    """
+
+    def __init__(self, judge: _Judge) -> None:
+        assert judge.kernel is not None
+        kernel, n = judge.kernel, len(judge.where)
+        gram = kernel(judge.where)
+        inverse = np.linalg.inv(np.linalg.cholesky(gram + _JITTER * np.diag(gram.diagonal())))
+        o = inverse.sum(axis=1)
+        residual = inverse - np.outer(o, o @ inverse) / (o @ o)
+        cross = inverse @ kernel(judge.where, judge.nodes.points)
+        spread = kernel.diag(judge.nodes.points) - np.sum(cross**2, axis=0) + (1 - o @ cross) ** 2 / (o @ o)
+        precision = np.sum(inverse**2, axis=0) - (o @ inverse) ** 2 / (o @ o)
+        self._reach = judge.reach
+        self._residual = residual / np.sqrt(n - 1)
+        self._left_out = (inverse.T @ residual) / np.sqrt(precision)[:, None]
+        # Single precision at the nodes is three times as fast, and its errors are far below the margin.
+        self._mean = ((o @ inverse) / (o @ o) + cross.T @ residual).astype(np.float32)
+        self._log_weights = judge.nodes.log_weights[:, None].astype(np.float32)
+        self._sums = np.stack([np.ones_like(spread), np.maximum(spread, 0.0)]).astype(np.float32)
+        self._buffer = np.empty((len(spread), _CHUNK), dtype=np.float32)
+        self._small = np.empty((n, _CHUNK))
+
+    def __call__(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Log evidences (m,) of values (n, m), and half the widths; the values are overwritten."""
+        m = values.shape[1]
+        centre, width = np.empty(m), np.empty(m)
+        for start in range(0, m, _CHUNK):
+            some = slice(start, min(start + _CHUNK, m))
+            f = values[:, some]
+            top = f.max(axis=0)
+            f -= top
+            node, small = self._buffer[:, : f.shape[1]], self._small[:, : f.shape[1]]
+            np.matmul(self._mean, f.astype(np.float32), out=node)
+            node += self._log_weights
+            # Nothing at all, and without the slow arithmetic of numbers near the smallest.
+            np.maximum(node, np.float32(-80.0), out=node)
+            np.exp(node, out=node)
+            total, spread = (self._sums @ node).astype(np.float64)
+            np.matmul(self._residual, f, out=small)
+            amplitude = np.einsum("nm,nm->m", small, small)
+            np.matmul(self._left_out, f, out=small)
+            small *= small
+            f *= 0.5
+            np.maximum(f, -100.0, out=f)
+            np.exp(f, out=f)
+            np.maximum(amplitude, np.einsum("nm,nm->m", small, f) / f.sum(axis=0), out=amplitude)
+            variance = amplitude * spread / total
+            centre[some] = top + np.log(total)
+            width[some] = self._reach * np.sqrt(variance * (1.0 + 0.25 * variance))
+        return centre, width
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """Pairs that may be among the best, and the weight of those that may not."""
+
+    pairs: IntArray  # (m, 2)
+    centre: FloatArray  # (m,)
+    width: FloatArray  # (m,)
+    dropped: int
+    log_dropped: float
+
+    @staticmethod
+    def merge(found: Iterable[_Found]) -> _Found:
+        every = list(found)
+        return _Found(
+            np.concatenate([f.pairs for f in every]),
+            np.concatenate([f.centre for f in every]),
+            np.concatenate([f.width for f in every]),
+            sum(f.dropped for f in every),
+            float(logsumexp([f.log_dropped for f in every])),
+        )
+
+    def keep(self, top: int, most: int | None = None) -> _Found:
+        """Drop pairs whose upper bound is below the lower bounds of `top` others; of the rest keep `most` at most."""
+        upper = self.centre + self.width
+        kept = upper >= threshold(self.centre - self.width, top)
+        if most is not None and kept.sum() > most:
+            kept &= upper >= np.partition(upper[kept], -most)[-most]
+        return self.only(kept)
+
+    def only(self, kept: NDArray[np.bool_]) -> _Found:
+        lost = np.append(self.centre[~kept], self.log_dropped)
+        return _Found(
+            self.pairs[kept], self.centre[kept], self.width[kept], self.dropped + int(np.sum(~kept)),
+            float(logsumexp(lost)),
+        )  # fmt: skip
+
+
+def threshold(lower: FloatArray, top: int) -> float:
+    """Return the `top`-th largest lower bound: what an upper bound must reach to be among the `top` best."""
+    return float(np.partition(lower, -top)[-top]) if len(lower) >= top else -np.inf
+
+
+def _strip(dataset: Dataset, judge: _Judge, floor: float, most: int, first: int) -> _Found:
+    """Judge all pairs (a, b) with a in the strip that begins at `first` and a < b.
+
+    Returned are those whose upper bound reaches the floor, `most` of them at most in every block.
+    """
+    last = min(first + _STRIP, dataset.n_enzymes)
+    parts = increments(dataset)
+    left = [_left(part, judge.points, np.arange(first, last)) for part in parts]
+    right = [_right(part, judge.points, np.arange(first, dataset.n_enzymes)) for part in parts]
+    kernel, sieve = _Kernel(left, right, _constant(parts)), _Sieve(judge)
+    found = []
+    for i in range(0, last - first, _ROWS):
+        rows = slice(i, min(i + _ROWS, last - first))
+        for j in range(i, dataset.n_enzymes - first, _COLUMNS):
+            columns = slice(j, min(j + _COLUMNS, dataset.n_enzymes - first))
+            values, collinear = kernel(rows, columns)
+            a, b = np.divmod(np.arange(values.shape[1]), columns.stop - columns.start)
+            pairs = first + np.stack([a + i, b + j], axis=1)
+            found.append(_sifted(judge, sieve, values, pairs, collinear, floor, most))
+    return _Found.merge(found)
+
+
+def _sifted(
+    judge: _Judge,
+    sieve: _Sieve,
+    values: FloatArray,
+    pairs: IntArray,
+    collinear: NDArray[np.bool_] | None,
+    floor: float,
+    most: int,
+) -> _Found:
+    valid = pairs[:, 0] < pairs[:, 1]
+    # The sieve has a jitter and rounding of its own: the margin.
+    centre, width = sieve(values.copy())
+    promising = valid & (centre + width + _MARGIN >= floor)
+    if collinear is not None:
+        promising |= valid & collinear
+    lost = centre[valid & ~promising]
+    at = np.flatnonzero(promising)
+    centre, width = judge(values[:, at]) if len(at) else (np.empty(0), np.empty(0))
+    if collinear is not None:
+        width = np.where(collinear[at], np.inf, width)
+    found = _Found(pairs[at], centre, width, len(lost), float(logsumexp(lost)) if len(lost) else -np.inf)
+    upper = centre + width
+    kept = upper >= floor
+    if np.count_nonzero(kept) > most:
+        kept = upper >= np.partition(upper, -most)[-most]
+    return found.only(kept)
+
+
+def screen(
+    dataset: Dataset,
+    *,
+    n: Sequence[int] = (10, 40, 200),
+    top: int = 1000,
+    most: int = 200_000,
+    level: float = 1e-4,
+    executor: Executor | None = None,
+    rng: Any = None,
+    progress: bool | None = None,
+) -> Comparison:
+    r"""Compare all models with at most two enzymes, however many enzymes there are.
+
+    Every pair is evaluated at the first n[0] points of a design. A Gaussian process on the log likelihood gives each
+    log evidence with its uncertainty, a Student-t with n - 1 degrees of freedom, hence an interval that the evidence
+    leaves on either side with probability `level`. **A pair is dropped only if at least `top` other pairs have their
+    whole interval above its own.** So no model is lost that its numerical uncertainty would still allow among the
+    `top` best, let alone to be the MAP. The survivors go on to n[1] points, and so on; those of the last round, and
+    all models with fewer enzymes, are compared as by :func:`fwbq.chema.compare` at n[-1] points.
+
+    The guarantee is as good as the intervals (they are studied with the calibration of the evidences), and holds unless
+    the status says that more than `most` pairs would have survived.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        With E >= 2 enzymes and at least three increments per condition.
+    n : sequence of int
+        Points of the design in the rounds, increasing.
+    top : int
+        How many of the best pairs must not be lost; at least so many models are listed in the result.
+    most : int
+        Pairs to keep after a round at most: what limits memory when the data do not tell the models apart.
+    level : float
+        See above.
+    executor : concurrent.futures.Executor, optional
+        Strips of 256 enzymes are sent to it; the answer is the same for any, to the last bit.
+    rng : optional
+        Seeds the draws of the comparison.
+    progress : bool, optional
+        Show progress; by default on a terminal.
+
+    Returns
+    -------
+    Comparison
+        Of the survivors, the singles and the empty model. ``rest`` has the number and the summed evidence of the
+        pairs that were dropped, so that probabilities are right; ``settings["rounds"]`` says how many pairs stood
+        each round.
+
+    Examples
+    --------
+    >>> data = Dataset.simulate(40, rng=1, noise=0.003)
+    >>> result = screen(data, n=(10, 40), top=10, rng=0)
+    >>> result.best == data.regulators, result.n_models
+    (True, 821)
+    """
+    sizes = [_validate.count(size, "n", minimum=4) for size in n]
+    if not sizes or sizes != sorted(set(sizes)):
+        _checks.fail("`n` must be increasing numbers of points, such as (10, 40, 200)")
+    wanted, limit = _validate.count(top, "top"), _validate.count(most, "most")
+    chance = _validate.probability(level, "level")
+    if dataset.n_enzymes < 2:
+        _checks.fail("`dataset` must have at least two enzymes, or there are no pairs")
+    if min(dataset.n_increments) < 3:
+        _checks.fail("`dataset` must have at least three increments per condition, or no pair can be told from another")
+    limit = max(limit, wanted)
+    parts = increments(dataset)
+    places = KineticFamily(dataset, (dataset.names[:2],)).coordinates
+    design = Spread(prior(3), places).take(sizes[-1])
+    rounds: list[dict[str, int]] = []
+    enzymes = dataset.n_enzymes
+    strips = range(0, enzymes, _STRIP)
+    total = enzymes * (enzymes - 1) // 2
+    found = _Found(np.empty((0, 2), dtype=np.intp), np.empty(0), np.empty(0), 0, -np.inf)
+    overflow = False
+    with Progress(len(strips) + len(sizes) - 1, "pairs", progress) as bar:
+        for step, size in enumerate(sizes[:-1] or sizes):
+            judge = _Judge(design[:size], places.forward(design[:size]), _race_nodes(places), chance)
+            if step == 0:
+                values = block_at(parts, _pilot(dataset), judge.points)[0]
+                judge = judge.fitted(values)
+                centre, width = judge(values)
+                task = partial(_strip, dataset, judge, threshold(centre - width, wanted), limit)
+                results = map(task, strips) if executor is None else executor.map(task, strips)
+                found = _Found.merge(_counted(results, bar))
+            else:
+                values = block_at(parts, found.pairs, judge.points)[0]
+                centre, width = judge.fitted(values)(values)
+                found = replace(found, centre=centre, width=width)
+                bar.advance(1)
+            entered = total if step == 0 else rounds[-1]["survived"]
+            survivors = found.keep(wanted)
+            overflow |= len(survivors.pairs) > limit
+            found = found.keep(wanted, limit)
+            rounds.append({"n": size, "pairs": entered, "survived": len(found.pairs)})
+        order = np.lexsort((found.pairs[:, 1], found.pairs[:, 0]))
+        names = [dataset.names[j] for j in range(enzymes)]
+        families = [
+            KineticFamily(dataset, ((),)),
+            KineticFamily(dataset, tuple((name,) for name in names)),
+            KineticFamily(dataset, tuple((names[a], names[b]) for a, b in found.pairs[order])),
+        ]
+        settings = {
+            "likelihood": "closed form of the paper, rates not truncated",
+            "rounds": rounds,
+            "top": wanted,
+            "level": chance,
+        }
+        result = compare_families(families, stages=(sizes[-1],), race=False, rng=rng, progress=False, settings=settings)
+        bar.advance(1)
+    everything = 1 + enzymes + total
+    log_prior = np.full(len(result), -np.log(everything))
+    status = f"screened {total:,} pairs, {len(found.pairs):,} of them compared at {sizes[-1]} points"
+    if overflow:
+        status += f"; more than {limit:,} would have survived a round, and only the best {limit:,} were kept"
+    rest = Rest(found.dropped, found.log_dropped - float(np.log(everything))) if found.dropped else None
+    return replace(result, log_prior=log_prior, status=status, rest=rest)
+
+
+def _counted(results: Iterable[_Found], bar: Progress) -> Iterator[_Found]:
+    for result in results:
+        bar.advance(1)
+        yield result
+
+
+def _race_nodes(places: LogScale) -> Nodes:
+    """Return a small tensor Gauss rule for the prior of K."""
+    x = np.linspace(0.0, 7.0, 4001)
+    k, weight = gauss_rule(x, np.exp(-((x - 1.0) ** 2)), _NODES)
+    grid = np.stack([axis.ravel() for axis in np.meshgrid(k, k, k, indexing="ij")], axis=1)
+    log_weights = np.log(np.einsum("i,j,k->ijk", weight, weight, weight)).ravel()
+    axes = tuple(places.forward(np.repeat(k[:, None], 3, axis=1)).T)
+    return Nodes(places.forward(grid), log_weights, axes)
+
+
+def _pilot(dataset: Dataset) -> IntArray:
+    """Pairs of every enzyme with those that are best alone, each pair once, in the order of the columns."""
+    enzymes = np.arange(dataset.n_enzymes)
+    k = Spread(prior(2), KineticFamily(dataset, (dataset.names[:1],)).coordinates).take(10)
+    alone = logsumexp(block_at(increments(dataset), enzymes[:, None], k)[0], axis=0)
+    best = np.argsort(-alone, kind="stable")[:_PILOT]
+    pairs = np.array([(min(a, b), max(a, b)) for a in best for b in enzymes if a != b], dtype=np.intp)
+    return np.unique(pairs, axis=0)
