@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import erfcx, log_ndtr, ndtri_exp
+from scipy.special import erf, erfinv, erfcx, log_ndtr, ndtri_exp
 
 from .. import _validate
 from .._validate import Array
@@ -141,6 +141,10 @@ def _standardised(mean: Array, variance: Array, lower: Array, upper: Array) -> t
 
 def _central_quantile(u: Array, a: float, b: float) -> Array:
     """Return the quantiles of N(0, 1) on [a, b], a <= 0 <= b."""
+    if max(-a, b) < 1.0:
+        # Mass counted from zero keeps all its digits however narrow the interval is.
+        half = math.sqrt(0.5)
+        return np.asarray(erfinv((1.0 - u) * erf(half * a) + u * erf(half * b)) / half)
     log_u, log_v = np.log(u), np.log1p(-u)
     # Both tails of the quantile are sums of positive terms; the smaller one carries all the digits.
     log_cdf = np.logaddexp(log_v + log_ndtr(a), log_u + log_ndtr(b))
