@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import erf, erfinv, erfcx, log_ndtr, ndtri_exp
+from scipy.special import erf, erfcx, erfinv, log_ndtr, ndtri_exp
 
 from .. import _validate
 from .._validate import Array
