@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from .rules import Rule
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -137,7 +139,7 @@ def mean_elements(frame: pd.DataFrame, axes: Any = None) -> list[Axes]:
         ax.set(xticks=[-4, 0, 4], yticks=[-4, 0, 4])
     _outer_labels(drawn, 3, "$x_1$", "$x_2$")
     figure = drawn[0].figure
-    figure.colorbar(field, ax=drawn, label="mean element", shrink=0.8, format="%.2f", ticks=levels[::3])
+    figure.colorbar(field, ax=drawn, label="mean element", shrink=0.8, format="%.3f", ticks=levels[::3])
     return drawn
 
 
@@ -170,6 +172,35 @@ def design_points(points: pd.DataFrame, density: pd.DataFrame, axes: Any = None)
         ax.set(xticks=[-4, 0, 4], yticks=[-4, 0, 4])
     _outer_labels(drawn, len(methods), "$x_1$", "$x_2$")
     return drawn
+
+
+@_styled
+def rule(rule: Rule, ax: Axes | None = None, *, title: str | None = None, largest: float | None = None) -> Axes:
+    """Draw a rule in two dimensions over the density of its measure: area is weight, colour is sign.
+
+    Parameters
+    ----------
+    rule : Rule
+        With its embedding, of a measure that has a density in two dimensions.
+    largest : float, optional
+        The absolute weight that is drawn largest; by default the rule's own.
+    """
+    if rule.embedding is None or rule.points.shape[1] != 2:
+        raise ValueError("`rule` must have its embedding and points in two dimensions to be drawn over its measure.")
+    (ax,) = _axes(ax, 1, (3.4, 3.2))
+    measure = rule.embedding.measure
+    reach = 3.2 * measure.scale
+    middle = measure.expectation
+    x, y = (np.linspace(middle[i] - reach[i], middle[i] + reach[i], 81) for i in range(2))
+    grid = np.stack(np.meshgrid(x, y), axis=-1)
+    density = np.exp(measure.log_density(grid.reshape(-1, 2))).reshape(len(y), len(x))
+    ax.contourf(x, y, density, levels=10, cmap="Greys", vmax=1.6 * density.max())
+    size = np.abs(rule.weights) / (largest or np.abs(rule.weights).max())
+    colours = np.where(rule.weights >= 0.0, BLUE, VERMILLION)
+    ax.scatter(*rule.points.T, s=6 + 90 * size, c=colours, edgecolor="white", linewidth=0.5, zorder=3)
+    ax.set(xlabel="$x_1$", ylabel="$x_2$", title=title or "")
+    ax.grid(False)
+    return ax
 
 
 @_styled
@@ -244,11 +275,13 @@ def model_probabilities(
     named : bool, optional
         Whether the models' names stand under their boxes; for few models.
     log : bool, optional
-        Whether probabilities are drawn on a logarithmic axis, down to 1e-6.
+        Whether probabilities are drawn on a logarithmic axis, down to what is known of the last model shown.
     """
     counts = sorted(set(frame["n"]))
     height = 2.6 * -(-len(counts) // 2) + (0.8 if named else 0.0)
     drawn = _axes(axes, len(counts), (6.9, height), columns=min(2, len(counts)), sharex=True, sharey=True)
+    shown = frame[(frame["n"] == counts[-1]) & (frame["position"] < first)]
+    lowest = max(shown["q05"].min() / 10.0, 1e-15)
     for ax, n in zip(drawn, counts, strict=True):
         part = frame[(frame["n"] == n) & (frame["position"] < first)].sort_values("position")
         boxes = [
@@ -269,7 +302,7 @@ def model_probabilities(
         )
         ax.set_title(f"$n = {n}$")
         if log:
-            ax.set(yscale="log", ylim=(1e-6, 2.0))
+            ax.set(yscale="log", ylim=(lowest, 2.0))
         else:
             ax.set_ylim(bottom=0)
         if named:

@@ -26,7 +26,7 @@ FloatArray = NDArray[np.float64]
 class Dataset:
     r"""Levels at successive times: substrate, phosphorylated substrate and candidate enzymes.
 
-    The models of PAPER section 7 explain the rate of change of the phosphorylated substrate over each
+    The kinetic models explain the rate of change of the phosphorylated substrate over each
     interval, :math:`Y_n = (y_{S^*}(t_{n+1}) - y_{S^*}(t_n)) / (t_{n+1} - t_n)`, by the levels at its start. T
     times therefore give N = T - 1 increments. The rows of several conditions (stimuli, cell lines) can be
     stacked: increments are taken within a condition only, and every condition has its own rates V and noise

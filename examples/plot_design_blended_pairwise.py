@@ -1,0 +1,35 @@
+"""
+Blended pairwise: the best positive weights
+===========================================
+
+When weights must be positive and sum to one: a probability distribution on few points.
+"""
+
+# %%
+# Each step moves weight to a new point or between the points there are. ``corrective=True`` re-optimises all weights
+# after every new point.
+
+import matplotlib.pyplot as plt
+
+import fwbq
+from fwbq import plots
+from fwbq.studies.simulation import mixture
+
+embedding = fwbq.embed(fwbq.ExpQuad(0.8), mixture(0))
+pairwise = fwbq.BlendedPairwise(embedding, candidates=3000, rng=0)
+corrective = fwbq.BlendedPairwise(embedding, candidates=3000, corrective=True, rng=0)
+
+with plots.style():
+    figure, axes = plt.subplots(1, 2, figsize=(6.9, 3.2), sharey=True)
+plots.rule(pairwise.rule(64), axes[0], title="blended pairwise")
+plots.rule(corrective.rule(64), axes[1], title="fully corrective")
+plt.show()
+
+# %%
+# All weights are positive, so that errors in the values are not amplified: the sum of the absolute weights is one.
+
+for name, design in (("blended pairwise", pairwise), ("fully corrective", corrective)):
+    rule = design.rule(64)
+    print(f"{name}: error {rule.mmd:.4f}, least weight {rule.weights.min():.1e}, sum |w| {rule.sum_abs_weights:.4f}")
+herding = fwbq.FrankWolfe(embedding, candidates=3000, rng=0).rule(64)
+print(f"herding with as many points: {herding.mmd:.4f}")

@@ -1,0 +1,37 @@
+"""
+Choosing among models
+=====================
+
+Which of several models explains the data? The evidence of each is an integral, known only up to numerical error. The
+question that matters is whether that error can change the answer.
+"""
+
+# %%
+# The data set that ships with the package is simulated: two of 26 enzymes regulate a substrate. With at most two
+# enzymes in a model there are 352 models. The run evaluates likelihoods in rounds, drops models that can no longer win,
+# and stops when the leading model is the most probable one with probability 0.95 given the numerical error.
+
+import matplotlib.pyplot as plt
+
+import fwbq
+from fwbq import plots
+
+data = fwbq.chema.Dataset.example()
+found = fwbq.chema.compare(data, stop=0.95, rng=0)
+print(found)
+print("true regulators:", data.regulators)
+
+# %%
+# Every probability comes with what is not known of it for want of evaluations.
+
+print(found.to_frame().head(6)[["model", "log_evidence", "log_evidence_sd", "probability", "q05", "q95"]].round(3))
+
+# %%
+# On the left, how certain the decision was after each round; on the right, the probability that each enzyme is in the
+# model, with its numerical error.
+
+with plots.style():
+    figure, (left, right) = plt.subplots(1, 2, figsize=(6.9, 3.0))
+plots.map_probability(found.history(), left, level=0.95)
+plots.inclusion(found.inclusion(), right, first=8)
+plt.show()
