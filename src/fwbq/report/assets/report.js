@@ -135,8 +135,10 @@
       yaxis: axis("posterior probability", y),
     }), config("toImage", "zoomIn2d", "zoomOut2d", "resetScale2d")).then(() => {
       const all = rows.length;
-      const words = shown.length < all ? `The figure shows ${whole(shown.length)} of ${whole(all)} models` : `The figure shows ${whole(all)} model${all === 1 ? "" : "s"}`;
-      $("count").textContent = words + (all < count ? ` that match, out of ${whole(count)} listed.` : count < data.total ? `, the most probable of ${whole(data.total)}.` : ".");
+      const noun = `${all < count ? "matching " : ""}model${all === 1 ? "" : "s"}`;
+      const part = shown.length < all ? `${whole(shown.length)} of ${whole(all)}` : whole(all);
+      const listed = all < count ? ` (${whole(count)} listed)` : count < data.total ? `, the most probable of ${whole(data.total)}` : "";
+      $("count").textContent = `The figure shows ${part} ${noun}${listed}.`;
     });
   };
   const relabel = () => {
