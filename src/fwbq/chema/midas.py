@@ -5,9 +5,8 @@ from __future__ import annotations
 from os import PathLike
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from . import _checks
+from .tidy import column_of_numbers, read_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,11 +29,7 @@ def read_midas(path: str | PathLike[str]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    try:
-        # The default parser may be off in the last digit.
-        table = pd.read_csv(path, float_precision="round_trip")
-    except (pd.errors.EmptyDataError, pd.errors.ParserError, UnicodeDecodeError) as error:
-        _checks.fail(f"{path} cannot be read as a MIDAS table: {error}")
+    table = read_text(path)
     names = [str(name).strip() for name in table.columns]
     table.columns = pd.Index(names)
     treatments = [n for n in names if n.upper().startswith("TR:")]
@@ -46,13 +41,7 @@ def read_midas(path: str | PathLike[str]) -> pd.DataFrame:
             _checks.fail(f"{path} is not a MIDAS file: no column begins with {prefix!r} ({meaning})")
     _checks.distinct(names, "columns")
     for column in (*treatments, *clocks, *values):
-        numeric = pd.to_numeric(table[column], errors="coerce")
-        bad = numeric.isna() & (table[column].notna() | (column in clocks))
-        if bad.any():
-            first = int(np.flatnonzero(bad.to_numpy())[0])
-            cell = table[column].iloc[first]
-            _checks.fail(f"{path}, line {first + 2}: {cell!r} in column {column!r} is not a number")
-        table[column] = numeric
+        table[column] = column_of_numbers(table[column], column, str(path), empty_allowed=column not in clocks)
     label = _labels(table, treatments)
     shared = next((c for c in clocks if c[3:].upper() == "ALL"), None)
     parts = []
@@ -62,7 +51,7 @@ def read_midas(path: str | PathLike[str]) -> pd.DataFrame:
         if clock is None:
             _checks.fail(f"{path} has values of {variable!r}, but neither 'DA:ALL' nor 'DA:{variable}' for their times")
         part = pd.DataFrame(
-            {"time": table[clock].astype(np.float64), "variable": variable, "value": table[column], "condition": label}
+            {"time": table[clock], "variable": variable, "value": table[column], "condition": label}
         )
         part["replicate"] = (part.groupby(["condition", "time"]).cumcount() + 1).astype(str)
         parts.append(part[part["value"].notna()])

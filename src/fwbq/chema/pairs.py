@@ -186,12 +186,8 @@ class _Judge:
 
     def __call__(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Log evidences (m,) of values (n, m), and half the widths of their intervals."""
-        centre, width = np.empty(values.shape[1]), np.empty(values.shape[1])
-        for start in range(0, len(centre), _PAIRS_AT_ONCE):
-            some = slice(start, start + _PAIRS_AT_ONCE)
-            evidences = LogProcess.fit(self.where, values[:, some], self.nodes, self.kernel).evidences
-            centre[some], width[some] = evidences.centre, self.reach * evidences.scale
-        return centre, width
+        evidences = LogProcess.fit(self.where, values, self.nodes, self.kernel).evidences
+        return evidences.centre, self.reach * evidences.scale
 
 
 class _Sieve:
@@ -347,10 +343,10 @@ def _sifted(
 def screen(
     dataset: Dataset,
     *,
-    n: Sequence[int] = (10, 40, 200),
+    n: Sequence[int] = (20, 50, 100, 200),
     top: int = 1000,
-    most: int = 200_000,
-    level: float = 1e-4,
+    most: int = 2_000_000,
+    level: float = 1e-3,
     executor: Executor | None = None,
     rng: Any = None,
     progress: bool | None = None,
@@ -402,7 +398,7 @@ def screen(
     """
     sizes = [_validate.count(size, "n", minimum=4) for size in n]
     if not sizes or sizes != sorted(set(sizes)):
-        _checks.fail("`n` must be increasing numbers of points, such as (10, 40, 200)")
+        _checks.fail("`n` must be increasing numbers of points, such as (20, 50, 100, 200)")
     wanted, limit = _validate.count(top, "top"), _validate.count(most, "most")
     chance = _validate.probability(level, "level")
     if dataset.n_enzymes < 2:
@@ -410,7 +406,6 @@ def screen(
     if min(dataset.n_increments) < 3:
         _checks.fail("`dataset` must have at least three increments per condition, or no pair can be told from another")
     limit = max(limit, wanted)
-    parts = increments(dataset)
     places = KineticFamily(dataset, (dataset.names[:2],)).coordinates
     design = Spread(prior(3), places).take(sizes[-1])
     rounds: list[dict[str, int]] = []
@@ -423,16 +418,12 @@ def screen(
         for step, size in enumerate(sizes[:-1] or sizes):
             judge = _Judge(design[:size], places.forward(design[:size]), _race_nodes(places), chance)
             if step == 0:
-                values = block_at(parts, _pilot(dataset), judge.points)[0]
-                judge = judge.fitted(values)
-                centre, width = judge(values)
-                task = partial(_strip, dataset, judge, threshold(centre - width, wanted), limit)
+                judge, floor = _pilot(dataset, judge, wanted)
+                task = partial(_strip, dataset, judge, floor, limit)
                 results = map(task, strips) if executor is None else executor.map(task, strips)
                 found = _Found.merge(_counted(results, bar))
             else:
-                values = block_at(parts, found.pairs, judge.points)[0]
-                centre, width = judge.fitted(values)(values)
-                found = replace(found, centre=centre, width=width)
+                found = _again(dataset, judge, found, executor)
                 bar.advance(1)
             entered = total if step == 0 else rounds[-1]["survived"]
             survivors = found.keep(wanted)
@@ -463,6 +454,21 @@ def screen(
     return replace(result, log_prior=log_prior, status=status, rest=rest)
 
 
+def _again(dataset: Dataset, judge: _Judge, found: _Found, executor: Executor | None) -> _Found:
+    """Judge the pairs of an earlier round by more points."""
+    best = np.argsort(-found.centre, kind="stable")[:_LEADING]
+    judge = judge.fitted(block_at(increments(dataset), found.pairs[best], judge.points)[0])
+    chunks = [found.pairs[i : i + _PAIRS_AT_ONCE] for i in range(0, len(found.pairs), _PAIRS_AT_ONCE)]
+    task = partial(_judged, dataset, judge)
+    results = list(map(task, chunks) if executor is None else executor.map(task, chunks))
+    centre, width = (np.concatenate([result[i] for result in results]) for i in range(2))
+    return replace(found, centre=centre, width=width)
+
+
+def _judged(dataset: Dataset, judge: _Judge, pairs: IntArray) -> tuple[FloatArray, FloatArray]:
+    return judge(block_at(increments(dataset), pairs, judge.points)[0])
+
+
 def _counted(results: Iterable[_Found], bar: Progress) -> Iterator[_Found]:
     for result in results:
         bar.advance(1)
@@ -479,11 +485,18 @@ def _race_nodes(places: LogScale) -> Nodes:
     return Nodes(places.forward(grid), log_weights, axes)
 
 
-def _pilot(dataset: Dataset) -> IntArray:
-    """Pairs of every enzyme with those that are best alone, each pair once, in the order of the columns."""
-    enzymes = np.arange(dataset.n_enzymes)
+def _pilot(dataset: Dataset, judge: _Judge, top: int) -> tuple[_Judge, float]:
+    """Fit the judge's kernel, and find what an upper bound must reach at least.
+
+    Tried are the pairs of every enzyme with those that are best alone, each pair once, in the order of the columns.
+    """
+    parts, enzymes = increments(dataset), np.arange(dataset.n_enzymes)
     k = Spread(prior(2), KineticFamily(dataset, (dataset.names[:1],)).coordinates).take(10)
-    alone = logsumexp(block_at(increments(dataset), enzymes[:, None], k)[0], axis=0)
+    alone = logsumexp(block_at(parts, enzymes[:, None], k)[0], axis=0)
     best = np.argsort(-alone, kind="stable")[:_PILOT]
-    pairs = np.array([(min(a, b), max(a, b)) for a in best for b in enzymes if a != b], dtype=np.intp)
-    return np.unique(pairs, axis=0)
+    first, second = np.repeat(best, len(enzymes)), np.tile(enzymes, len(best))
+    pairs = np.stack([np.minimum(first, second), np.maximum(first, second)], axis=1)
+    values = block_at(parts, np.unique(pairs[first != second], axis=0), judge.points)[0]
+    judge = judge.fitted(values)
+    lower = [np.subtract(*judge(values[:, i : i + _PAIRS_AT_ONCE])) for i in range(0, values.shape[1], _PAIRS_AT_ONCE)]
+    return judge, threshold(np.concatenate(lower), top)

@@ -31,17 +31,21 @@ def read_tidy(path: str | PathLike[str]) -> pd.DataFrame:
     pandas.DataFrame
         Columns time and value (float64), variable, condition and replicate (str).
     """
+    return check_tidy(read_text(path), str(path))
+
+
+def read_text(path: str | PathLike[str]) -> pd.DataFrame:
+    """Read a CSV file without interpreting its cells."""
     import pandas as pd
 
     try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False, na_filter=False, skipinitialspace=False)
+        return pd.read_csv(path, dtype=str, keep_default_na=False, na_filter=False)
     except pd.errors.EmptyDataError:
-        _checks.fail(f"{path} is empty; a tidy file begins with the line time,variable,value")
+        _checks.fail(f"{path} is empty")
     except pd.errors.ParserError as error:
         _checks.fail(f"{path} is not a regular table: {error}")
     except UnicodeDecodeError:
         _checks.fail(f"{path} is not text in UTF-8; is it a spreadsheet? Save it as CSV")
-    return check_tidy(table, str(path))
 
 
 def check_tidy(frame: pd.DataFrame, source: str = "the table") -> pd.DataFrame:
@@ -60,9 +64,9 @@ def check_tidy(frame: pd.DataFrame, source: str = "the table") -> pd.DataFrame:
         _checks.fail(f"{source} has the column {_checks.listed(repeated)} more than once")
     result = pd.DataFrame(
         {
-            "time": _column_of_numbers(table["time"], "time", source, empty_allowed=False),
+            "time": column_of_numbers(table["time"], "time", source, empty_allowed=False),
             "variable": table["variable"].astype(str),
-            "value": _column_of_numbers(table["value"], "value", source, empty_allowed=True),
+            "value": column_of_numbers(table["value"], "value", source, empty_allowed=True),
         }
     )
     for name in _OPTIONAL:
@@ -72,7 +76,8 @@ def check_tidy(frame: pd.DataFrame, source: str = "the table") -> pd.DataFrame:
     return result.reset_index(drop=True)
 
 
-def _column_of_numbers(column: pd.Series, name: str, source: str, *, empty_allowed: bool) -> pd.Series:
+def column_of_numbers(column: pd.Series, name: str, source: str, *, empty_allowed: bool) -> pd.Series:
+    """Turn a column of text into float64, empty cells into NaN; what is not a number is named with its line."""
     import pandas as pd
 
     text = column.astype(str).str.strip()
