@@ -189,7 +189,7 @@ def rule(rule: Rule, ax: Axes | None = None, *, title: str | None = None, larges
         raise ValueError("`rule` must have its embedding and points in two dimensions to be drawn over its measure.")
     (ax,) = _axes(ax, 1, (3.4, 3.2))
     measure = rule.embedding.measure
-    reach = 3.2 * measure.scale
+    reach = 2.4 * measure.scale
     middle = measure.expectation
     x, y = (np.linspace(middle[i] - reach[i], middle[i] + reach[i], 81) for i in range(2))
     grid = np.stack(np.meshgrid(x, y), axis=-1)
@@ -197,7 +197,8 @@ def rule(rule: Rule, ax: Axes | None = None, *, title: str | None = None, larges
     ax.contourf(x, y, density, levels=10, cmap="Greys", vmax=1.6 * density.max())
     size = np.abs(rule.weights) / (largest or np.abs(rule.weights).max())
     colours = np.where(rule.weights >= 0.0, BLUE, VERMILLION)
-    ax.scatter(*rule.points.T, s=6 + 90 * size, c=colours, edgecolor="white", linewidth=0.5, zorder=3)
+    area = 4.0 + float(np.clip(2000.0 / len(rule), 20.0, 80.0)) * size
+    ax.scatter(*rule.points.T, s=area, c=colours, edgecolor="white", linewidth=0.5, zorder=3)
     ax.set(xlabel="$x_1$", ylabel="$x_2$", title=title or "")
     ax.grid(False)
     return ax
@@ -446,6 +447,46 @@ def mmd_and_weights(curves: pd.DataFrame, frame: pd.DataFrame, axes: Any = None)
 
 
 @_styled
+@_styled
+def coverage(frame: pd.DataFrame, axes: Any = None) -> list[Axes]:
+    """Draw how often 95 % intervals hold the truth (top) and the median error beside Monte Carlo's (bottom), by group.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        What `fwbq.studies.coverage.run` returns: columns ``group``, ``family``, ``d``, ``n``, ``method``,
+        ``covered95`` and ``error``. Dots are single families in single dimensions, of the method ``integrate``.
+    """
+    groups = list(dict.fromkeys(frame["group"]))
+    panels = _axes(axes, 2 * len(groups), (2.5 * len(groups), 4.8), columns=len(groups), sharex=True, sharey="row")
+    cells = frame.groupby(["group", "family", "d", "n", "method"], sort=False)
+    cell = cells.agg(covered=("covered95", "mean"), error=("error", "median")).reset_index()
+    reference = cell[cell["method"] == "Monte Carlo"].set_index(["family", "d", "n"])["error"]
+    cell["ratio"] = cell["error"] / reference.reindex(list(zip(cell["family"], cell["d"], cell["n"], strict=True))).values
+    for j, group in enumerate(groups):
+        top, bottom = panels[j], panels[len(groups) + j]
+        top.axhspan(0.92, 0.98, color=BLACK, alpha=0.08, linewidth=0)
+        top.axhline(0.95, color=BLACK, linewidth=0.8)
+        for i, method in enumerate(dict.fromkeys(frame["method"])):
+            colour, dash = _method(method, i)
+            part = cell[(cell["group"] == group) & (cell["method"] == method)]
+            pooled = frame[(frame["group"] == group) & (frame["method"] == method)].groupby("n")["covered95"].mean()
+            top.plot(pooled.index, pooled, dash, color=colour, marker="o", markersize=3, label=method)
+            if method == "integrate":
+                top.plot(part["n"], part["covered"], ".", color=colour, markersize=3, alpha=0.4)
+            ratio = part[part["ratio"] > 0.0].groupby("n")["ratio"].median()
+            bottom.plot(ratio.index, ratio, dash, color=colour, marker="o", markersize=3, label=method)
+        top.set(title=group, ylim=(0.0, 1.03), xscale="log")
+        bottom.set(yscale="log", xlabel="evaluations $n$")
+        ticks = sorted(set(frame["n"]))
+        bottom.set_xticks(ticks, [str(n) for n in ticks])
+        bottom.minorticks_off()
+    panels[0].set_ylabel("coverage of 95 % intervals")
+    panels[len(groups)].set_ylabel("median error / Monte Carlo's")
+    panels[-1].legend()
+    return panels
+
+
 def save(axes: Axes | Iterable[Axes], *paths: str | Path) -> None:
     """Save the figure that holds the Axes, once for each path, and close it."""
     import matplotlib.pyplot as plt

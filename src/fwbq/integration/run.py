@@ -280,25 +280,18 @@ class Integration:
         return np.asarray(points[n:] + 0.0)
 
     def _from_model(self, batch: int) -> FloatArray:
-        """Evenly spread points first, then those that the fitted kernel needs most."""
-        frame, dim = self._model.frame, self._measure.dim
-        # Until there are values to fit, go on spreading, however much is on its way.
-        early = self.n_evaluations < self.n_first
-        taken = batch if early and self._spread >= self.n_first else min(max(self.n_first - self._spread, 0), batch)
-        chosen = np.empty((0, dim))
-        if taken and early:
-            points = spread(self._model.first_embedding(), self._spread + taken, self._seed(0))
-            chosen = frame.to_original(points[self._spread :]) + 0.0
-            self._spread += taken
-            if self.n_evaluations < 3:
-                return chosen
-        if batch > len(chosen):
+        """Evenly spread points until there are values enough to fit, then those that the fitted kernel needs most."""
+        frame = self._model.frame
+        if self.n_evaluations < self.n_first:
+            points = spread(self._model.first_embedding(), self._spread + batch, self._seed(0))[self._spread :]
+            self._spread += len(points)
+            self._ended = None if len(points) == batch else "every point of the sample is evaluated"
+        else:
             self._asks += 1
-            there = frame.to_natural(np.concatenate([self._everywhere(), chosen]))
-            wanted, seed = batch - len(chosen), self._seed(2, self._asks)
-            more, self._ended = next_points(self._search_embedding(), there, wanted, seed, self._design)
-            chosen = np.concatenate([chosen, frame.to_original(more) + 0.0])
-        return chosen
+            there = frame.to_natural(self._everywhere())
+            seed = self._seed(2, self._asks)
+            points, self._ended = next_points(self._search_embedding(), there, batch, seed, self._design)
+        return np.asarray(frame.to_original(points) + 0.0)
 
     def _search_embedding(self) -> Embedding:
         if self._model.fixed is not None:

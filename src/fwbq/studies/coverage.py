@@ -69,9 +69,7 @@ def fixed_expquad(problem: Problem, n: int, seed: int) -> Answer:
     """Return the same with one ExpQuad kernel of the measure's scale, amplitude marginalised."""
     kernel = ExpQuad(problem.measure.scale)
     embed(kernel, problem.measure)
-    result = integrate(
-        problem.f, problem.measure, n=n, kernel=kernel, amplitude="marginal", rng=seed, progress=False
-    )
+    result = integrate(problem.f, problem.measure, n=n, kernel=kernel, amplitude="marginal", rng=seed, progress=False)
     return result.mean, result.sd, {level: result.interval(level) for level in LEVELS}
 
 
