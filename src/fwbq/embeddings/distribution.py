@@ -84,11 +84,11 @@ class _FromOrigin:
 
     def __call__(self, t: Array) -> Array:
         position = self.origin + self.sign * t
-        if self.power == 0.0 or self.origin == 0.0:
+        if self.power == 0.0:
             return self._pdf(position)
         # The density at the rounded position is carried to the exact distance by its power: near a bound that is not
-        # zero the rounding would otherwise be seen.
-        least = 2.0 * np.spacing(abs(self.origin))
+        # zero the rounding would otherwise be seen, and near zero some densities overflow.
+        least = max(2.0 * np.spacing(abs(self.origin)), 1e-290)
         position = np.where(t < least, self.origin + self.sign * least, position)
         actual = self.sign * (position - self.origin)
         return self._pdf(position) * (t / actual) ** self.power

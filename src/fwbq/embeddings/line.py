@@ -116,7 +116,10 @@ class Density(ABC):
                 nodes, weights = side.peak(own[0])
                 total += float(weights @ function.mean(side.position(nodes)))
             t = (edges - side.origin) / side.scale
-            own = np.unique(np.concatenate([own, t[(t > own[0]) & (t < own[-1])]]))
+            t = t[(t > own[0]) & (t < own[-1])]
+            # Edges that differ by rounding alone are one edge.
+            t = t[np.abs(t[:, None] - own).min(axis=1, initial=np.inf) > 1e-9 * t]
+            own = np.unique(np.concatenate([own, t]))
             left, right = own[:-1], own[1:]
             nodes, weights = panel_nodes(left, right)
             mass = np.sum(side.density(nodes) * weights, axis=1)
@@ -130,7 +133,7 @@ class Density(ABC):
         for integrand, left, right, mass in parts:
             # A light panel matters only if the whole is as small, as for two measures far from each other.
             seen = mass * function.amplitude > _UNSEEN * total
-            total += integrate_panels(integrand, left[seen], right[seen])
+            total += integrate_panels(integrand, left[seen], right[seen], abs(total))
         return total
 
     def characteristic(self, frequencies: Array) -> tuple[NDArray[np.complex128], str]:
@@ -190,11 +193,13 @@ class UniformOnInterval(Density):
         return np.exp(1j * frequencies * middle) * np.sinc(frequencies * (self.width / (2.0 * np.pi))), "closed form"
 
 
-def integrate_panels(integrand: Callable[[Array], Array], left: Array, right: Array) -> float:
+def integrate_panels(
+    integrand: Callable[[Array], Array], left: Array, right: Array, beside: float = 0.0
+) -> float:
     """Return the integral over panels [left_i, right_i] by Gauss-Legendre rules of 20 nodes and bisection.
 
-    A panel is split until it agrees with its two halves to 1e-14 of the whole integral; all active panels are evaluated
-    in one call.
+    A panel is split until it agrees with its two halves to 1e-14 of the whole integral and of what stands ``beside`` it;
+    all active panels are evaluated in one call.
 
     Raises
     ------
@@ -207,7 +212,7 @@ def integrate_panels(integrand: Callable[[Array], Array], left: Array, right: Ar
         middle = 0.5 * (left + right)
         halves = np.stack([_panel_values(integrand, left, middle), _panel_values(integrand, middle, right)])
         fine = halves.sum(axis=0)
-        scale = abs(done) + float(np.abs(fine).sum())
+        scale = beside + abs(done) + float(np.abs(fine).sum())
         # Panels as narrow as the spacing of the floats cannot be split further.
         unresolved = (np.abs(fine - coarse) > _TOLERANCE * scale) & (middle > left) & (middle < right)
         done += float(fine[~unresolved].sum())
