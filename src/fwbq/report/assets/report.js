@@ -111,7 +111,7 @@
       const part = where.map((k) => shown[k]);
       return {
         type: "box", x: where, lowerfence: clip(pick(part, "q05")), q1: clip(pick(part, "q25")), median: clip(pick(part, "q50")),
-        q3: clip(pick(part, "q75")), upperfence: clip(pick(part, "q95")), hoverinfo: "skip", width: 0.62, whiskerwidth: 0.5,
+        q3: clip(pick(part, "q75")), upperfence: clip(pick(part, "q95")), hoverinfo: "skip", width: Math.min(0.62, 0.09 * Math.max(shown.length, 2)), whiskerwidth: 0.5,
         line: { color: line, width: 1.4 }, fillcolor: fill,
       };
     };
@@ -184,7 +184,7 @@
     }], layout({
       hovermode: "y",
       xaxis: axis("inclusion probability", { range: [0, 1.02], fixedrange: coarse }),
-      yaxis: axis("", { tickmode: "array", tickvals: at, ticktext: inclusion.name.map((name) => plain(name, 20)), range: [-0.7, k - 0.3], showgrid: false, zeroline: false, fixedrange: coarse }),
+      yaxis: axis("", { tickmode: "array", tickvals: at, ticktext: inclusion.name.map((name) => plain(name, small ? 12 : 20)), range: [-0.7, k - 0.3], showgrid: false, zeroline: false, fixedrange: coarse }),
     }), config("toImage"));
   };
   const drawHistory = () => {
@@ -391,8 +391,7 @@
 
   // Start -------------------------------------------------------------------------------------------------------------
   for (const [name, present] of Object.entries(has)) $("s-" + name).hidden = !present;
-  const figures = $("s-error").parentElement;
-  figures.classList.toggle("one", figures.querySelectorAll("section:not([hidden])").length < 2);
+  $("figures").classList.toggle("single", !has.inclusion);
   applyTheme();
   drawTable();
   drawAll().then(() => {
