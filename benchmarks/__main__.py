@@ -1,6 +1,7 @@
-"""Run every benchmark of this directory and print one report in Markdown: ``python -m benchmarks [name ...]``.
+"""Run every benchmark of this directory and print one report in Markdown.
 
-Each ``bench_*.py`` runs in a process of its own, so that none warms up another. Names choose some of them.
+``python -m benchmarks [--write] [name ...]``. Each ``bench_*.py`` runs in a process of its own, so that none warms up
+another. Names choose some of them. ``--write`` also puts the report into docs/performance.md.
 """
 
 import os
@@ -11,6 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 HERE = Path(__file__).parent
+PAGE = HERE.parent / "docs" / "performance.md"
+BEGIN, END = "<!-- begin tables -->\n", "<!-- end tables -->"
 
 
 def title(script: Path) -> str:
@@ -18,22 +21,40 @@ def title(script: Path) -> str:
     return script.read_text().split('"""', 2)[1].strip().splitlines()[0].rstrip(".")
 
 
-def main(names: list[str]) -> int:
-    """Run the benchmarks called `names`, or all; return how many failed."""
-    scripts = sorted(HERE.glob("bench_*.py"))
-    known = {script.stem.removeprefix("bench_"): script for script in scripts}
+def run(script: Path) -> tuple[str, bool]:
+    """Run a benchmark, showing what it prints as it comes; return the text and whether it went well."""
+    environment = {"OPENBLAS_NUM_THREADS": "1"} | dict(os.environ)
+    lines = []
+    with subprocess.Popen([sys.executable, str(script)], env=environment, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            lines.append(line)
+    return "".join(lines), process.returncode == 0
+
+
+def main(arguments: list[str]) -> int:
+    """Run the benchmarks named in the arguments, or all; return how many failed."""
+    write = "--write" in arguments
+    names = [a for a in arguments if a != "--write"]
+    known = {script.stem.removeprefix("bench_"): script for script in sorted(HERE.glob("bench_*.py"))}
     unknown = [name for name in names if name not in known]
     if unknown:
         print(f"no benchmark is called {unknown[0]!r}; there are {', '.join(known)}", file=sys.stderr)
         return 2
-    environment = {"OPENBLAS_NUM_THREADS": "1"} | dict(os.environ)
-    processor = platform.processor() or platform.machine()
-    print(f"# Benchmarks, {datetime.now(UTC):%Y-%m-%d}, {processor}, {os.cpu_count()} cores\n", flush=True)
-    failed = 0
+    when = f"Measured on {datetime.now(UTC):%Y-%m-%d}, {platform.machine()}, {os.cpu_count()} cores.\n"
+    print(when, flush=True)
+    report, failed = [when], 0
     for name in names or known:
-        print(f"## {title(known[name])}\n", flush=True)
-        failed += subprocess.run([sys.executable, str(known[name])], env=environment, check=False).returncode != 0
+        heading = f"## {title(known[name])}\n"
+        print(heading, flush=True)
+        text, well = run(known[name])
         print(flush=True)
+        report += [heading, text]
+        failed += not well
+    if write:
+        page = PAGE.read_text()
+        before, after = page[: page.index(BEGIN) + len(BEGIN)], page[page.index(END) :]
+        PAGE.write_text(before + "\n" + "\n".join(report) + "\n" + after)
     return failed
 
 

@@ -22,7 +22,8 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build", "gallery/**/*.ipynb", "gallery/*.py"]
+exclude_patterns = ["_build", "generated/pairs.md", "gallery/**/*.ipynb", "gallery/*.py", "gallery/*.codeobj.json"]
+templates_path = ["_templates"]
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
 autosummary_generate = True
@@ -30,10 +31,24 @@ autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
+# Every reference to one of our own names must resolve; names of other projects are not looked up, for that needs a network.
+nitpicky = True
+nitpick_ignore_regex = [
+    ("py:.*", r"(numpy|scipy|pandas|matplotlib|concurrent|np|os|pathlib|collections|typing|abc)\..*")
+]
+
 html_theme = "pydata_sphinx_theme"
 html_title = "fwbq"
 html_static_path = ["_static"]
-html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False, "secondary_sidebar_items": ["page-toc"]}
+html_css_files = ["fwbq.css"]
+html_theme_options = {
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "header_links_before_dropdown": 6,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
 html_show_sourcelink = False
 
 sphinx_gallery_conf = {
@@ -45,9 +60,20 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_memory": False,
     "remove_config_comments": True,
+    "within_subsection_order": "ExampleTitleSortKey",
 }
 suppress_warnings = ["config.cache"]
 warnings.filterwarnings("ignore", message="Matplotlib is currently using agg")
+
+
+def _properties(fullname):
+    """Names of a class's own documented properties; its fields are in the docstring's list of attributes."""
+    module, _, name = fullname.rpartition(".")
+    members = vars(getattr(__import__(module, fromlist=[name]), name))
+    return [key for key, value in members.items() if isinstance(value, property) and not key.startswith("_")]
+
+
+autosummary_context = {"properties": _properties}
 
 
 def _write_pairs(app):

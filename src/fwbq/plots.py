@@ -462,7 +462,8 @@ def coverage(frame: pd.DataFrame, axes: Any = None) -> list[Axes]:
     cells = frame.groupby(["group", "family", "d", "n", "method"], sort=False)
     cell = cells.agg(covered=("covered95", "mean"), error=("error", "median")).reset_index()
     reference = cell[cell["method"] == "Monte Carlo"].set_index(["family", "d", "n"])["error"]
-    cell["ratio"] = cell["error"] / reference.reindex(list(zip(cell["family"], cell["d"], cell["n"], strict=True))).values
+    keys = list(zip(cell["family"], cell["d"], cell["n"], strict=True))
+    cell["ratio"] = cell["error"].to_numpy() / reference.reindex(keys).to_numpy()
     for j, group in enumerate(groups):
         top, bottom = panels[j], panels[len(groups) + j]
         top.axhspan(0.92, 0.98, color=BLACK, alpha=0.08, linewidth=0)
