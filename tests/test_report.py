@@ -23,6 +23,8 @@ from fwbq.report.decision import decision
 from fwbq.report.page import embed, page
 from fwbq.selection import Evidences, Rest
 
+pytest.importorskip("plotly", reason="plotly is not installed (the extra report)")
+
 ENZYMES = ["mTOR", "S6K", *(f"E{i}" for i in range(3, 27))]
 KINETIC = [(), *((e,) for e in ENZYMES), *itertools.combinations(ENZYMES, 2)]
 HOSTILE = [
