@@ -48,14 +48,18 @@ def block(n=200):
     sizes = [[m for m in models if len(m) == size] for size in (0, 1, 2)]
     points = [prior(1 + size).sample(n, rng=size) for size in (0, 1, 2)]
 
+    each = list(zip(sizes, points, strict=True))
+
     def all_blocks(truncated=False):
-        return [log_likelihood_block(data, m, k, truncated=truncated) for m, k in zip(sizes, points, strict=True)]
+        return [log_likelihood_block(data, m, k, truncated=truncated) for m, k in each]
 
     fast, values = best_of(10, all_blocks)
     some = 10  # points, of which the loop is timed; its cost is proportional to their number
-    slow, loop = best_of(
-        3, lambda: [np.array([[naive(data, a, p) for a in m] for p in k[:some]]) for m, k in zip(sizes, points, strict=True)]
-    )
+
+    def plain_loop():
+        return [np.array([[naive(data, a, p) for a in m] for p in k[:some]]) for m, k in each]
+
+    slow, loop = best_of(3, plain_loop)
     slow *= n / some
     error = max(np.abs(a[:some] - b).max() for a, b in zip(values, loop, strict=True))
     truncated, _ = best_of(1, lambda: all_blocks(truncated=True))
@@ -77,8 +81,8 @@ def screens(sizes, workers):
         peak += workers * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss if workers > 1 else 0
         rounds = " -> ".join(f"{r['survived']:,} at n = {r['n']}" for r in found.settings["rounds"])
         print(
-            f"{size:8d} {found.n_models:12,d} {seconds:8.1f} {seconds / found.n_models * 1e6:9.2f} {peak / 2**20:5.2f}  "
-            f"{rounds}; {found.best} {found.map_probability:.3f} (true: {data.regulators})",
+            f"{size:8d} {found.n_models:12,d} {seconds:8.1f} {seconds / found.n_models * 1e6:9.2f} "
+            f"{peak / 2**20:5.2f}  {rounds}; {found.best} {found.map_probability:.3f} (true: {data.regulators})",
             flush=True,
         )
 

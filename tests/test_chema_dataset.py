@@ -70,7 +70,8 @@ def test_bad_names_are_named():
 
 
 def test_conditions_split_select_and_combine():
-    one, two = Dataset.simulate(3, rng=0, regulators=(1,)), Dataset.simulate(3, rng=1, regulators=(1,), times=np.arange(5))
+    one = Dataset.simulate(3, rng=0, regulators=(1,))
+    two = Dataset.simulate(3, rng=1, regulators=(1,), times=np.arange(5))
     both = Dataset.combine([one, two], ["x", "y"])
     assert both.conditions == ("x", "y") and both.n_increments == (20, 4) and both.regulators == ("E2",)
     back = both.split()
@@ -129,7 +130,9 @@ def test_any_text_is_a_name(names):
     assert Dataset.from_csv(text).names == tuple(names)
 
 
-@pytest.mark.parametrize("name", ["NA", "nan", "", "=cmd()|'/c calc'!A0", "<script>", 'a"b', "../../etc", "1e5", "None", "a\nb"])
+@pytest.mark.parametrize(
+    "name", ["NA", "nan", "", "=cmd()|'/c calc'!A0", "<script>", 'a"b', "../../etc", "1e5", "None", "a\nb"]
+)
 def test_hostile_names_are_just_names(tmp_path, name):
     data = Dataset(*LEVELS, names=[name, "x"])
     data.to_csv(tmp_path / "d.csv")
@@ -137,7 +140,8 @@ def test_hostile_names_are_just_names(tmp_path, name):
     assert data.columns([name]) == (0,)
 
 
-ROWS = ["time,variable,value", *(f"{t},{v},{x}" for t, x in ((0, 1.0), (1, 0.8), (2, 0.5)) for v in ("S", "S*", "AKT", "ERK"))]
+COURSE = ((0, 1.0), (1, 0.8), (2, 0.5))
+ROWS = ["time,variable,value", *(f"{t},{v},{x}" for t, x in COURSE for v in ("S", "S*", "AKT", "ERK"))]
 
 
 def read(rows, *args, **options):
@@ -187,7 +191,8 @@ def test_a_spreadsheet_is_not_a_table(tmp_path):
 
 
 def test_replicates_are_averaged_when_asked():
-    rows = [ROWS[0] + ",replicate", *(row + ",1" for row in ROWS[1:]), *(row.rsplit(",", 1)[0] + ",2.0,2" for row in ROWS[1:])]
+    second = [row.rsplit(",", 1)[0] + ",2.0,2" for row in ROWS[1:]]
+    rows = [ROWS[0] + ",replicate", *(row + ",1" for row in ROWS[1:]), *second]
     with pytest.raises(ValueError, match='pass replicates="mean"'):
         read(rows)
     np.testing.assert_allclose(read(rows, replicates="mean").phospho, [1.5, 1.4, 1.25])

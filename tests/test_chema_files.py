@@ -115,7 +115,8 @@ def symlink():
         (lambda: [*good_members(), good_members()[0]], "is there twice"),
         (lambda: [(good_members()[0][0], symlink()), *good_members()[1:]], "no file of reasonable size"),
         (lambda: [(good_members()[0][0], b"0" * 5_000_001), *good_members()[1:]], "no file of reasonable size"),
-        (lambda: [(f"{FOLDER}/../MD-X_main_for_null.csv", b""), (f"{FOLDER}/MD-../x_main_for_null.csv", b"")], "0 cell lines"),
+        (lambda: [(f"{FOLDER}/../MD-X_main_for_null.csv", b"")], "0 cell lines"),
+        (lambda: [(f"{FOLDER}/MD-../x_main_for_null.csv", b"")], "0 cell lines"),
     ],
 )
 def test_hostile_archives_are_refused(tmp_path, trusted, members, message):
@@ -137,7 +138,7 @@ def test_without_pip_or_network_the_remedy_is_said(tmp_path, monkeypatch):
         return subprocess.CompletedProcess(call, 1, "", "Traceback\nConnectionError: no route")
 
     monkeypatch.setattr(subprocess, "run", failing)
-    with pytest.raises(RuntimeError, match=r"ConnectionError: no route; download dreamtools-1.3.0.tar.gz by other means"):
+    with pytest.raises(RuntimeError, match=r"ConnectionError: no route; download dreamtools-1.3.0.tar.gz"):
         hpn_dream.fetch(tmp_path)
 
 

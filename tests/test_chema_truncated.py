@@ -19,7 +19,7 @@ def correlation(rng, d, closeness=1.0):
 
 
 def by_conditioning(h, r):
-    """P(Z <= h) in three dimensions: a panelled Gauss-Legendre product over z_1 and z_2, nothing shared with the code."""
+    """P(Z <= h) in three dimensions: a panelled Gauss-Legendre product over z_1 and z_2."""
     lower = np.linalg.cholesky(r)
     t, w = np.polynomial.legendre.leggauss(24)
     edges = np.linspace(-9, 9, 61)
@@ -76,7 +76,8 @@ def test_probabilities_permute_split_and_degenerate():
     both = orthant(h, r) + orthant(h * [1, 1, -1], flip @ r @ flip)
     assert both == pytest.approx(orthant(h[:2], r[:2, :2]), abs=1e-9)
     assert orthant([0.3, 0.7], np.ones((2, 2))) == pytest.approx(ndtr(0.3), abs=1e-15)
-    assert orthant([0.3, 0.7], np.array([[1.0, -1.0], [-1.0, 1.0]])) == pytest.approx(ndtr(0.3) + ndtr(0.7) - 1, abs=1e-15)
+    opposite = np.array([[1.0, -1.0], [-1.0, 1.0]])
+    assert orthant([0.3, 0.7], opposite) == pytest.approx(ndtr(0.3) + ndtr(0.7) - 1, abs=1e-15)
     assert orthant([0.3, 0.7, 1e30], r) == pytest.approx(orthant([0.3, 0.7], r[:2, :2]), abs=1e-9)
 
 
@@ -210,7 +211,8 @@ def test_equal_enzymes_and_few_increments_are_finite():
     double = Dataset(data.times, data.substrate, data.phospho, 2 * data.enzymes)
     assert values[0, 0] == pytest.approx(log_likelihood(double, (0,), k[:, :2], truncated=True)[0], abs=1e-7)
     short = Dataset.simulate(3, rng=1, times=[0, 1, 2])
-    values, _ = log_likelihood_block(short, [(0, 1), (1, 2)], np.ones((3, 3)) * [[0.5], [1.0], [2.0]], truncated=True, return_rank=True)
+    k = np.ones((3, 3)) * [[0.5], [1.0], [2.0]]
+    values, _ = log_likelihood_block(short, [(0, 1), (1, 2)], k, truncated=True, return_rank=True)
     assert np.isfinite(values).all()
 
 

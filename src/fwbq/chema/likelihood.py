@@ -26,8 +26,10 @@ RankArray = NDArray[np.int64]
 # Pairs whose residual loses more than this to cancellation in the fast formula are computed again by Gram-Schmidt:
 # what remains of the fast ones is right to about 1e-12.
 _CANCELLATION = 1e-4
-# Entries of the arrays (points, times, enzymes) handled at a time: 4 MB of float64, near the size of a cache.
-_BLOCK = 500_000
+# Entries of the arrays (points, times, enzymes) handled at a time: 256 kB of float64, within a cache.
+_BLOCK = 32_000
+# The same where single matrices are made: fewer and larger steps.
+_MATRICES = 500_000
 _MOST_MODELS = 5_000_000
 
 
@@ -292,8 +294,9 @@ def _squares(part: Increments, index: IntArray, points: FloatArray) -> tuple[Flo
         second = Columns.at(part, base, k[:, 2], enzymes)
         block, ranks, doubtful = _pairs(part.n, base, first, single, second, position)
         at, model = np.nonzero(doubtful)
-        for chunk in range(0, len(at), max(1, _BLOCK // (3 * part.n))):
-            i, j = (z[chunk : chunk + max(1, _BLOCK // (3 * part.n))] for z in (at, model))
+        size_of_chunk = max(1, _MATRICES // (3 * part.n))
+        for chunk in range(0, len(at), size_of_chunk):
+            i, j = (z[chunk : chunk + size_of_chunk] for z in (at, model))
             block[i, j], ranks[i, j] = projected_squares(part.designs(index[j], k[i]), part.rates)
         squares[rows], rank[rows] = block, ranks
     return squares, rank
@@ -339,7 +342,7 @@ def _explicit(part: Increments, index: IntArray, points: FloatArray) -> tuple[Fl
 def _truncation(part: Increments, index: IntArray, points: FloatArray) -> FloatArray:
     n, m = len(points), len(index)
     result = np.empty(n * m)
-    step = max(1, _BLOCK // (part.n * points.shape[1]))
+    step = max(1, _MATRICES // (part.n * points.shape[1]))
     for start in range(0, n * m, step):
         which = np.arange(start, min(start + step, n * m))
         x = part.designs(index[which % m], points[which // m])

@@ -19,7 +19,7 @@ are evaluated at more, and the last few at all points, by the same comparison as
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -257,6 +257,7 @@ class _Found:
     width: FloatArray  # (m,)
     dropped: int
     log_dropped: float
+    capped: bool = False  # whether pairs were dropped for their number alone
 
     @staticmethod
     def merge(found: Iterable[_Found]) -> _Found:
@@ -267,21 +268,26 @@ class _Found:
             np.concatenate([f.width for f in every]),
             sum(f.dropped for f in every),
             float(logsumexp([f.log_dropped for f in every])),
+            any(f.capped for f in every),
         )
 
-    def keep(self, top: int, most: int | None = None) -> _Found:
+    def keep(self, top: int, most: int) -> _Found:
         """Drop pairs whose upper bound is below the lower bounds of `top` others; of the rest keep `most` at most."""
         upper = self.centre + self.width
         kept = upper >= threshold(self.centre - self.width, top)
-        if most is not None and kept.sum() > most:
-            kept &= upper >= np.partition(upper[kept], -most)[-most]
-        return self.only(kept)
+        excess = int(np.count_nonzero(kept)) > most
+        if excess:
+            best = np.argsort(-np.where(kept, upper, -np.inf), kind="stable")[:most]
+            kept = np.zeros_like(kept)
+            kept[best] = True
+        return replace(self.only(kept), capped=self.capped or excess)
 
     def only(self, kept: NDArray[np.bool_]) -> _Found:
+        """Drop the pairs that are not `kept`."""
         lost = np.append(self.centre[~kept], self.log_dropped)
         return _Found(
             self.pairs[kept], self.centre[kept], self.width[kept], self.dropped + int(np.sum(~kept)),
-            float(logsumexp(lost)),
+            float(logsumexp(lost)), self.capped,
         )  # fmt: skip
 
 
@@ -290,11 +296,8 @@ def threshold(lower: FloatArray, top: int) -> float:
     return float(np.partition(lower, -top)[-top]) if len(lower) >= top else -np.inf
 
 
-def _strip(dataset: Dataset, judge: _Judge, floor: float, most: int, first: int) -> _Found:
-    """Judge all pairs (a, b) with a in the strip that begins at `first` and a < b.
-
-    Returned are those whose upper bound reaches the floor, `most` of them at most in every block.
-    """
+def _strip(dataset: Dataset, judge: _Judge, floor: float, top: int, most: int, first: int) -> _Found:
+    """Judge all pairs (a, b) with a in the strip that begins at `first` and a < b; keep what may be in the `top`."""
     last = min(first + _STRIP, dataset.n_enzymes)
     parts = increments(dataset)
     left = [_left(part, judge.points, np.arange(first, last)) for part in parts]
@@ -308,8 +311,8 @@ def _strip(dataset: Dataset, judge: _Judge, floor: float, most: int, first: int)
             values, collinear = kernel(rows, columns)
             a, b = np.divmod(np.arange(values.shape[1]), columns.stop - columns.start)
             pairs = first + np.stack([a + i, b + j], axis=1)
-            found.append(_sifted(judge, sieve, values, pairs, collinear, floor, most))
-    return _Found.merge(found)
+            found.append(_sifted(judge, sieve, values, pairs, collinear, floor))
+    return _Found.merge(found).keep(top, most)
 
 
 def _sifted(
@@ -319,7 +322,6 @@ def _sifted(
     pairs: IntArray,
     collinear: NDArray[np.bool_] | None,
     floor: float,
-    most: int,
 ) -> _Found:
     valid = pairs[:, 0] < pairs[:, 1]
     # The sieve has a jitter and rounding of its own: the margin.
@@ -333,11 +335,7 @@ def _sifted(
     if collinear is not None:
         width = np.where(collinear[at], np.inf, width)
     found = _Found(pairs[at], centre, width, len(lost), float(logsumexp(lost)) if len(lost) else -np.inf)
-    upper = centre + width
-    kept = upper >= floor
-    if np.count_nonzero(kept) > most:
-        kept = upper >= np.partition(upper, -most)[-most]
-    return found.only(kept)
+    return found.only(centre + width >= floor)
 
 
 def screen(
@@ -413,22 +411,20 @@ def screen(
     strips = range(0, enzymes, _STRIP)
     total = enzymes * (enzymes - 1) // 2
     found = _Found(np.empty((0, 2), dtype=np.intp), np.empty(0), np.empty(0), 0, -np.inf)
-    overflow = False
     with Progress(len(strips) + len(sizes) - 1, "pairs", progress) as bar:
         for step, size in enumerate(sizes[:-1] or sizes):
             judge = _Judge(design[:size], places.forward(design[:size]), _race_nodes(places), chance)
             if step == 0:
                 judge, floor = _pilot(dataset, judge, wanted)
-                task = partial(_strip, dataset, judge, floor, limit)
-                results = map(task, strips) if executor is None else executor.map(task, strips)
-                found = _Found.merge(_counted(results, bar))
+                task = partial(_strip, dataset, judge, floor, wanted, limit)
+                for part in map(task, strips) if executor is None else executor.map(task, strips):
+                    found = _Found.merge([found, part]).keep(wanted, limit)
+                    bar.advance(1)
             else:
                 found = _again(dataset, judge, found, executor)
                 bar.advance(1)
+                found = found.keep(wanted, limit)
             entered = total if step == 0 else rounds[-1]["survived"]
-            survivors = found.keep(wanted)
-            overflow |= len(survivors.pairs) > limit
-            found = found.keep(wanted, limit)
             rounds.append({"n": size, "pairs": entered, "survived": len(found.pairs)})
         order = np.lexsort((found.pairs[:, 1], found.pairs[:, 0]))
         names = [dataset.names[j] for j in range(enzymes)]
@@ -448,7 +444,7 @@ def screen(
     everything = 1 + enzymes + total
     log_prior = np.full(len(result), -np.log(everything))
     status = f"screened {total:,} pairs, {len(found.pairs):,} of them compared at {sizes[-1]} points"
-    if overflow:
+    if found.capped:
         status += f"; more than {limit:,} would have survived a round, and only the best {limit:,} were kept"
     rest = Rest(found.dropped, found.log_dropped - float(np.log(everything))) if found.dropped else None
     return replace(result, log_prior=log_prior, status=status, rest=rest)
@@ -467,12 +463,6 @@ def _again(dataset: Dataset, judge: _Judge, found: _Found, executor: Executor | 
 
 def _judged(dataset: Dataset, judge: _Judge, pairs: IntArray) -> tuple[FloatArray, FloatArray]:
     return judge(block_at(increments(dataset), pairs, judge.points)[0])
-
-
-def _counted(results: Iterable[_Found], bar: Progress) -> Iterator[_Found]:
-    for result in results:
-        bar.advance(1)
-        yield result
 
 
 def _race_nodes(places: LogScale) -> Nodes:

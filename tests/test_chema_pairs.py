@@ -1,0 +1,136 @@
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+
+from fwbq.chema import Dataset, KineticFamily, candidate_models, compare, log_likelihood_block, pairs, prior
+from fwbq.chema.kinetics import increments
+from fwbq.kernels import Matern32
+from fwbq.selection.nodes import nodes
+
+
+@pytest.fixture(scope="module")
+def data():
+    return Dataset.simulate(60, rng=6, noise=0.01)
+
+
+def judge_of(data, n=12):
+    places = KineticFamily(data, (data.names[:2],)).coordinates
+    k = prior(3).sample(n, rng=0)
+    return pairs._Judge(k, places.forward(k), pairs._race_nodes(places), 1e-3, Matern32(np.full(3, 1.5)))
+
+
+def kernel_of(data, k):
+    parts, every = increments(data), np.arange(data.n_enzymes)
+    left, right = ([side(part, k, every) for part in parts] for side in (pairs._left, pairs._right))
+    return pairs._Kernel(left, right, pairs._constant(parts))
+
+
+@pytest.mark.parametrize("conditions", [1, 2])
+def test_blocks_of_pairs_are_the_likelihoods(data, conditions):
+    if conditions == 2:
+        data = Dataset.combine([data, Dataset.simulate(60, rng=9, times=np.arange(6))], ["a", "b"])
+    k = prior(3).sample(5, rng=1)
+    rows, columns = slice(3, 20), slice(20, 60)
+    values, collinear = kernel_of(data, k)(rows, columns)
+    models = [(a, b) for a in range(3, 20) for b in range(20, 60)]
+    np.testing.assert_allclose(values, log_likelihood_block(data, models, k), atol=1e-9)
+    assert collinear is None
+
+
+def test_silent_and_equal_enzymes_are_seen_in_blocks(data):
+    enzymes = data.enzymes.copy()
+    enzymes[:, 4] = 0.0
+    enzymes[:, 7] = enzymes[:, 6]
+    odd = Dataset(data.times, data.substrate, data.phospho, enzymes)
+    k = np.column_stack([prior(3).sample(4, rng=1)[:, :2], np.zeros(4)])
+    k[:, 2] = k[:, 1]
+    values, collinear = kernel_of(odd, k)(slice(0, 8), slice(0, 8))
+    assert collinear is not None and collinear.reshape(8, 8)[6, 7] and not collinear.reshape(8, 8)[4, 5]
+    expected, rank = log_likelihood_block(odd, [(4, 5), (3, 4), (2, 3)], k, return_rank=True)
+    assert rank[0].tolist() == [2, 2, 3]
+    np.testing.assert_allclose(values.reshape(4, 8, 8)[:, [4, 3, 2], [5, 4, 3]], expected, atol=1e-9)
+
+
+def test_the_sieve_agrees_with_the_judge_and_is_never_narrower(data):
+    judge = judge_of(data)
+    values = log_likelihood_block(data, candidate_models(data)[61:], judge.points)
+    centre, width = judge(values)
+    quick, wide = pairs._Sieve(judge)(values.copy())
+    np.testing.assert_allclose(quick, centre, atol=1e-4)
+    assert np.all(wide > width * (1 - 1e-4))
+
+
+def test_the_race_integrates_well_enough(data):
+    # A constant and exponentials of the coordinates, whose integrals the large rule knows.
+    places = KineticFamily(data, (data.names[:2],)).coordinates
+    small, large = pairs._race_nodes(places), nodes(prior(3), places)
+    for slope in (0.0, 0.5, -1.0, 2.0):
+        a, b = (logsumexp(rule.log_weights + slope * rule.points.sum(axis=1)) for rule in (small, large))
+        assert a == pytest.approx(b, abs=0.02)
+    np.testing.assert_allclose(small.points[:: pairs._NODES**2, 0], small.axes[0])
+
+
+def test_threshold():
+    lower = np.array([3.0, 1.0, 2.0, 5.0])
+    assert pairs.threshold(lower, 2) == 3.0
+    assert pairs.threshold(lower, 5) == -np.inf
+
+
+def test_screen_finds_what_the_full_comparison_finds(data):
+    full = compare(data, stages=(40,), race=False, rng=0)
+    found = pairs.screen(data, n=(15, 25, 40), top=40, rng=0)
+    assert found.best == full.best
+    assert found.n_models == len(full) == 1 + 60 + 60 * 59 // 2
+    order = np.argsort(-full.evidences.log_median)
+    best = [full.names[i] for i in order if len(full.names[i]) == 2][:40]
+    assert set(best) <= set(found.names)
+    for name in best[:10]:
+        assert found.log_evidence(name) == pytest.approx(full.log_evidence(name), abs=0.3)
+    # The weight of what was dropped is what the full comparison gives it.
+    left_out = [i for i, name in enumerate(full.names) if name not in set(found.names)]
+    assert found.rest.count == len(left_out)
+    exact = logsumexp(full.evidences.log_median[left_out]) - np.log(len(full))
+    assert found.rest.log_weight == pytest.approx(exact, abs=0.3)
+    assert np.exp(found.log_prior).sum() < 1
+    rounds = found.settings["rounds"]
+    assert [r["n"] for r in rounds] == [15, 25] and rounds[0]["pairs"] == 1770
+    assert rounds[0]["survived"] >= rounds[1]["survived"] >= 40
+
+
+def test_the_executor_and_the_strips_do_not_change_the_answer(data, monkeypatch):
+    data = data.select(enzymes=range(40))
+    monkeypatch.setattr(pairs, "_STRIP", 16)
+    alone = pairs.screen(data, n=(10, 20), top=20, rng=0)
+    with ThreadPoolExecutor(2) as executor:
+        together = pairs.screen(data, n=(10, 20), top=20, rng=0, executor=executor)
+    assert alone.names == together.names
+    np.testing.assert_array_equal(alone.evidences.centre, together.evidences.centre)
+    assert alone.rest.log_weight == together.rest.log_weight
+    monkeypatch.setattr(pairs, "_STRIP", 64)
+    monkeypatch.setattr(pairs, "_ROWS", 7)
+    assert pairs.screen(data, n=(10, 20), top=20, rng=0).names == alone.names
+
+
+def test_too_many_survivors_are_said(data):
+    found = pairs.screen(data, n=(10, 20), top=5, most=8, rng=0)
+    assert "only the best 8 were kept" in found.status
+    assert found.settings["rounds"][0]["survived"] == 8
+
+
+def test_equal_enzymes_survive_the_screen():
+    data = Dataset.simulate(12, rng=3)
+    enzymes = np.column_stack([data.enzymes, data.enzymes[:, 0], np.zeros(21)])
+    odd = Dataset(data.times, data.substrate, data.phospho, enzymes)
+    found = pairs.screen(odd, n=(10, 20), top=5, rng=0)
+    assert np.isfinite(found.evidences.centre).all() and found.n_models == 1 + 14 + 91
+
+
+def test_errors(data):
+    with pytest.raises(ValueError, match="increasing numbers of points"):
+        pairs.screen(data, n=(20, 10))
+    with pytest.raises(ValueError, match="at least two enzymes"):
+        pairs.screen(Dataset.simulate(1, rng=0))
+    with pytest.raises(ValueError, match="three increments"):
+        pairs.screen(Dataset.simulate(3, rng=0, times=[0, 1, 2]))
