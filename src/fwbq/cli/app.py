@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import warnings
 from collections.abc import Sequence
@@ -45,7 +46,7 @@ def run(arguments: Sequence[str]) -> int:
     arguments = [a for a in arguments if a != "--debug"]
     warnings.showwarning = _one_line
     try:
-        outcome = app(args=list(arguments), standalone_mode=False)
+        outcome = app(args=list(arguments), standalone_mode=False, obj=shlex.join(["fwbq", *arguments]))
         return int(outcome) if isinstance(outcome, int) else 0
     except KeyboardInterrupt:
         return _fail("interrupted; what a journal holds is kept", 130)
@@ -107,6 +108,7 @@ def options(
 
 @app.command(epilog="Example: [bold]fwbq demo --out out[/bold]")
 def demo(
+    context: typer.Context,
     out: Annotated[Path, typer.Option(help="Directory for tables, figures and the report.")] = Path("fwbq-demo"),
     seed: Seed = 0,
     progress: Quiet = None,
@@ -122,7 +124,7 @@ def demo(
     )
     return compare_and_write(
         data, out, n=200, stop=0.95, max_enzymes=2, truncated=False, seed=seed, journal=None, workers=1, report=True,
-        as_json=False, progress=progress, command="fwbq demo",
+        as_json=False, progress=progress, command=str(context.obj),
     )  # fmt: skip
 
 
@@ -133,6 +135,7 @@ def demo(
     )
 )
 def select(
+    context: typer.Context,
     data: Annotated[
         Path, typer.Argument(help="Tidy CSV (time, variable, value; optional condition, replicate) or MIDAS file.")
     ],
@@ -181,7 +184,7 @@ def select(
     return compare_and_write(
         dataset, out, n=n, stop=stop, max_enzymes=max_enzymes, truncated=truncated, seed=seed, journal=journal,
         workers=workers,
-        report=report, as_json=as_json, progress=progress, command=f"fwbq select {data.name}",
+        report=report, as_json=as_json, progress=progress, command=str(context.obj),
     )  # fmt: skip
 
 
