@@ -1,6 +1,7 @@
 """Configuration of the documentation: numpydoc reference, MyST pages, an executed gallery."""
 
 import os
+import re
 import warnings
 from pathlib import Path
 
@@ -31,11 +32,10 @@ autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
-# Every reference to one of our own names must resolve; names of other projects are not looked up, for that needs a network.
+# Every reference to one of our own names must resolve; those of other projects would need a network.
 nitpicky = True
-nitpick_ignore_regex = [
-    ("py:.*", r"(numpy|scipy|pandas|matplotlib|concurrent|np|os|pathlib|collections|typing|abc)\..*")
-]
+_OTHERS = "numpy|scipy|pandas|matplotlib|concurrent|np|os|pathlib|collections|typing|abc"
+nitpick_ignore_regex = [("py:.*", rf"({_OTHERS})\..*")]
 
 html_theme = "pydata_sphinx_theme"
 html_title = "fwbq"
@@ -83,5 +83,24 @@ def _write_pairs(app):
     target.write_text(fwbq.embeddings.table() + "\n")
 
 
+LITERAL = re.compile(r"(:math:`[^`]*`|``[^`]*``|`[^`]*`__?)")
+
+
+def _escape_bars(app, what, name, obj, options, lines):
+    r"""Escape bars outside formulas and code: docstrings write \|w\| for an absolute value, not for a substitution."""
+    skipped = None  # indentation of a block that is left alone: displayed formulas, doctests, tables
+    for i, line in enumerate(lines):
+        indent = len(line) - len(line.lstrip())
+        if skipped is not None and (not line.strip() or indent > skipped or line.lstrip().startswith((">>>", "..."))):
+            continue
+        skipped = None
+        if line.lstrip().startswith((".. math::", ".. code", ">>>", "...")):
+            skipped = indent if line.lstrip().startswith("..") else indent - 1
+            continue
+        parts = LITERAL.split(line)
+        lines[i] = "".join(part if LITERAL.fullmatch(part) else part.replace("|", r"\|") for part in parts)
+
+
 def setup(app):
     app.connect("builder-inited", _write_pairs)
+    app.connect("autodoc-process-docstring", _escape_bars, priority=100)

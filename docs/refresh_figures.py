@@ -1,7 +1,7 @@
 """Make the figures kept in docs/figures anew: ``python docs/refresh_figures.py``.
 
-Those of the paper are what ``fwbq paper all`` draws, with fewer colours so that they stay small; the first page's is drawn
-by examples/plot_idea.py.
+Those of the paper are what ``fwbq paper all`` draws, with fewer colours so that they stay small; the first page's is
+drawn by examples/plot_idea.py.
 """
 
 import runpy

@@ -25,7 +25,8 @@ for ax, n in zip(axes, (16, 64, 256), strict=True):
 plt.show()
 
 # %%
-# What large weights cost: an error of size e in the values may move the answer by e times sum |w|.
+# What large weights cost: an error of size e in the values may move the answer by e times the sum of the absolute
+# weights.
 
 for n in (16, 64, 256):
     rule = design.rule(n)

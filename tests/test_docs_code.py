@@ -1,4 +1,4 @@
-"""Every Python block of README and docs runs, page by page; a text block right after one is its output.
+"""Python blocks of README and docs run page by page, a text block after one is its output, and links lead somewhere.
 
 Blocks of a page share one namespace. Blocks fenced as ``{code-block} python`` are shown and not run.
 """
@@ -13,10 +13,13 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```(python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+#: What the build of the documentation makes.
+BUILT = ("gallery/", "generated/")
 
 
 def blocks(page: Path):
-    """(code, expected output or None) for each Python block."""
+    """(line, code, expected output or None) for each Python block."""
     text = page.read_text()
     found = list(FENCE.finditer(text))
     for i, match in enumerate(found):
@@ -24,24 +27,44 @@ def blocks(page: Path):
             continue
         after = found[i + 1] if i + 1 < len(found) else None
         adjacent = after is not None and after[1] == "text" and not text[match.end() : after.start()].strip()
-        yield match[2], after[2] if adjacent else None
+        yield text.count("\n", 0, match.start()) + 1, match[2], after[2] if adjacent else None
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def anchors(page: Path):
+    """Anchors of a page's headings, as the documentation makes them."""
+    headings = re.findall(r"^#{1,3} (.+)$", FENCE.sub("", page.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if list(blocks(page))], ids=lambda p: p.name)
 def test_code_blocks_run(page, tmp_path, monkeypatch):
-    found = list(blocks(page))
-    if not found:
-        pytest.skip("no code on this page")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     namespace = {"__name__": "__main__"}
-    for code, expected in found:
+    for line, code, expected in blocks(page):
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
-            exec(compile(code, f"{page.name}", "exec"), namespace)
+            exec(compile("\n" * line + code, str(page), "exec"), namespace)
         if expected is not None:
-            assert out.getvalue().strip() == expected.strip()
+            assert out.getvalue().strip() == expected.strip(), f"{page.name}, line {line}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_links_lead_somewhere(page):
+    for target in LINK.findall(page.read_text()):
+        if target.startswith(("http://", "https://", *BUILT)):
+            continue
+        path, _, anchor = target.partition("#")
+        file = page.parent / path if path else page
+        assert file.exists(), f"{page.name} links to {target}"
+        assert not anchor or anchor in anchors(file), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_gallery_links_have_their_example(page):
+    for name in re.findall(r"gallery/(?:images/sphx_glr_)?(plot_\w+?)(?:_\d{3}\.png)?\)", page.read_text()):
+        assert (ROOT / "examples" / f"{name}.py").exists(), f"{page.name} links to {name}"
 
 
 def test_the_readme_shows_tested_output():
-    assert any(expected for _, expected in blocks(ROOT / "README.md"))
+    assert any(expected for *_, expected in blocks(ROOT / "README.md"))

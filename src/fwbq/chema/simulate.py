@@ -66,7 +66,7 @@ def simulate(
     names : sequence of str, optional
         Of the enzymes.
     condition : str
-        Name of the condition, for :meth:`Dataset.combine`.
+        Name of the condition, for :meth:`fwbq.chema.Dataset.combine`.
 
     Returns
     -------

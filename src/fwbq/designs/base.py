@@ -51,8 +51,8 @@ class Trace:
 class Design(ABC):
     """A nested, extendable sequence of points chosen for an embedding, without ever seeing an integrand.
 
-    A subclass implements :meth:`_extend`, which calls :meth:`_append` once per new iterate, and :meth:`_weights`.
-    When it can give no more points it calls :meth:`_stop` with the reason.
+    A subclass implements ``_extend``, which calls ``_append`` once per new iterate, and ``_weights``.
+    When it can give no more points it calls ``_stop`` with the reason.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ class Design(ABC):
 
     @abstractmethod
     def _extend(self, n: int) -> None:
-        """Append iterates until there are at least `n` or :meth:`_stop` was called."""
+        """Append iterates until there are at least `n` or ``_stop`` was called."""
 
     @abstractmethod
     def _weights(self, n: int) -> FloatArray:

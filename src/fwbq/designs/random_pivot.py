@@ -43,7 +43,7 @@ class RandomPivot(PivotedDesign):
     Notes
     -----
     The cost is that of `SBQ`, O(i M) for the i-th point and 8 n M bytes. The design ends when every candidate has less
-    than 1e-10 of its prior variance left; :meth:`take` then returns the points that exist, with a warning.
+    than 1e-10 of its prior variance left; ``take`` then returns the points that exist, with a warning.
 
     References
     ----------

@@ -46,7 +46,7 @@ class SBQ(PivotedDesign):
     Notes
     -----
     The design ends when every candidate has less than 1e-10 of its prior variance left (numerical rank), or when v is
-    down to eight roundings of k_PP. :meth:`take` then returns the points that exist, with a warning, and `status` says
+    down to eight roundings of k_PP. ``take`` then returns the points that exist, with a warning, and `status` says
     why. The factor takes 8 n M bytes: 32 MB for n = 400 and M = 10,000, 1.6 GB for n = 200 and M = 1,000,000.
     `trace.gap` is the largest value of <mu - g, k(., x) - g> over the candidates, g being the mean element of
     the rule: without a constant, the largest residual. `trace.mmd2` is recorded as 0 should rounding take it below.
