@@ -607,3 +607,104 @@ def extra(module: str, name: str, what: str) -> Any:
     except ImportError as error:
         package = module.partition(".")[0]
         raise ImportError(f'{what} needs {package}, which is not installed: pip install "fwbq[{name}]"') from error
+
+
+def log_values(f: ArrayLike, name: str, n: int) -> Array:
+    """Log likelihoods (n,), finite or -inf."""
+    array = values_or_minus_infinity(f, name, n)
+    if array.shape != (n,):
+        raise ValueError(f"`{name}` must return one value per point, shape ({n},), got shape {array.shape}")
+    return array
+
+
+def log_block(values: Array, points: Array, names: Any) -> Array:
+    """Log likelihoods (n, m) of named models, finite or -inf."""
+    bad = np.isnan(values) | (values == np.inf)
+    if bad.any():
+        i, j = np.argwhere(bad)[0]
+        raise ValueError(
+            f"the log integrand of model {names(j)!r} is {values[i, j]} at {points[i].tolist()}: it must be finite, or "
+            "-inf where the likelihood is zero"
+        )
+    return values
+
+
+def mapped(s: Array, name: str) -> Array:
+    """Coordinates of the points of a measure, all of them finite."""
+    if not np.isfinite(s).all():
+        raise ValueError(
+            f"`{name}` must map the whole support of the measure to finite numbers: LogScale is for parameters >= 0, "
+            "Standard for all others"
+        )
+    return s
+
+
+def increasing(x: tuple[int, ...], name: str) -> tuple[int, ...]:
+    """One or more whole numbers, each larger than the one before."""
+    if not x or list(x) != sorted(set(x)):
+        raise ValueError(f"`{name}` must be increasing numbers of points, e.g. (10, 50, 100, 200), got {_shown(x)}")
+    return x
+
+
+def agrees(x: Any, name: str, other: Any, what: str) -> None:
+    """Two ways of saying one thing say the same."""
+    if x != other:
+        raise ValueError(f"`{name}` is {x}, but {what} {other}: give one of the two")
+
+
+def not_empty(x: Any, name: str, remedy: str) -> Any:
+    """Something with at least one entry."""
+    if len(x) == 0:
+        raise ValueError(f"`{name}` is empty: {remedy}")
+    return x
+
+
+def different(x: Iterable[Any], name: str) -> None:
+    """Names of which no two are the same."""
+    seen: set[Any] = set()
+    for each in x:
+        if each in seen:
+            raise ValueError(f"`{name}` must be different, but {each!r} comes twice")
+        seen.add(each)
+
+
+def prior_weights(prior: Any, names: tuple[Any, ...]) -> Array:
+    """Prior weights of the models, one for each, not all zero; shape (m,)."""
+    if not hasattr(prior, "keys"):
+        raise TypeError(f"`prior` must map the name of every model to its probability, got {type(prior).__name__}")
+    missing = [name for name in names if name not in prior]
+    unknown = [name for name in prior if name not in set(names)]
+    if missing or unknown:
+        raise ValueError(
+            "`prior` must have a probability for each model and no others: "
+            f"missing {missing[:3]}, unknown {unknown[:3]}"
+        )
+    weights = np.array([nonnegative(prior[name], f"prior[{name!r}]") for name in names])
+    if not weights.sum() > 0.0:
+        raise ValueError("`prior` must give at least one model a positive probability")
+    return weights
+
+
+def known_model(name: Any, names: tuple[Any, ...]) -> int:
+    """Return the position of a model."""
+    try:
+        return names.index(name)
+    except ValueError:
+        raise KeyError(f"no model is called {name!r}; there are {len(names)}, e.g. {names[0]!r}") from None
+
+
+def not_a_comparison(path: Any, problem: str) -> ValueError:
+    """Return the error for a file that does not hold a comparison."""
+    return ValueError(f"`path` {str(path)!r} {problem}; pass a .json file written by Comparison.save(path)")
+
+
+def saveable_name(name: Any) -> Any:
+    """Return a model's name as JSON can hold it: a string, a number, or a tuple of these (as a list)."""
+    if isinstance(name, tuple):
+        return [saveable_name(each) for each in name]
+    if not isinstance(name, (str, int, float)):
+        raise TypeError(
+            f"models can be saved when their names are strings, numbers or tuples of these, got {_shown(name)} of type "
+            f"{type(name).__name__}"
+        )
+    return name

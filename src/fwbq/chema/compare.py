@@ -49,13 +49,16 @@ class KineticFamily:
 
     @property
     def coordinates(self) -> LogScale:
-        """Logarithmic above the typical level that a Michaelis constant is compared with: y_S* for K_0, y_S for the others."""
+        """Logarithmic above the level that a Michaelis constant is compared with: y_S* for K_0, y_S for the others.
+
+        The level is low among those measured (the 20 % quantile), because y / (y + K) changes fastest where y is small.
+        """
         levels = [
             np.concatenate([getattr(part, name)[:-1] for part in self.dataset.split()])
             for name in ("phospho", "substrate")
         ]
-        typical = [float(np.median(level[level > 0.0])) if np.any(level > 0.0) else 1.0 for level in levels]
-        return LogScale([typical[0]] + [typical[1]] * len(self.names[0]))
+        low = [float(np.quantile(level[level > 0.0], 0.2)) if np.any(level > 0.0) else 1.0 for level in levels]
+        return LogScale([low[0]] + [low[1]] * len(self.names[0]))
 
     def log_integrands(self, x: FloatArray, which: NDArray[np.intp]) -> FloatArray:
         """Return log likelihoods (n, len(which))."""
@@ -90,10 +93,11 @@ def compare(
     models : sequence of tuples, optional
         The models to compare, instead of all; enzymes by name or column index.
     truncated : bool, optional
-        Use the likelihood with V truncated to V >= 0, as the prior declares; the closed form of the paper is the default.
+        Use the likelihood with V truncated to V >= 0, as the prior declares; the closed form of the paper is the
+        default.
     **options
-        `n`, `stop`, `tol`, `stages`, `prior`, `evidence`, `kernel`, `amplitude`, `design`, `race`, `executor`, `journal`, `rng`,
-        `progress`, as in :func:`fwbq.compare_models`.
+        `n`, `stop`, `tol`, `stages`, `prior`, `evidence`, `kernel`, `amplitude`, `design`, `race`, `executor`,
+        `journal`, `rng`, `progress`, as in :func:`fwbq.compare_models`.
 
     Returns
     -------

@@ -154,7 +154,8 @@ class Comparison:
     @property
     def _best(self) -> int:
         log_posterior = self.evidences.log_median + self.log_prior
-        # Of models that are equally likely the MAP (a certain one has probability 1 and the others 0) the higher median leads.
+        # Of models that are equally likely the MAP (a certain one has probability 1 and the others 0) the higher
+        # median leads.
         return int(np.lexsort((log_posterior, np.round(self.map_probabilities, 9)))[-1])
 
     @property
@@ -163,12 +164,7 @@ class Comparison:
         return float(self.map_probabilities[self._best])
 
     def _position(self, name: Hashable) -> int:
-        try:
-            return self.names.index(name)
-        except ValueError:
-            raise KeyError(
-                f"no model is called {name!r}; there are {len(self.names)}, e.g. {self.names[0]!r}"
-            ) from None
+        return _validate.known_model(name, self.names)
 
     def log_evidence(self, name: Hashable) -> float:
         """Median of the posterior of a model's log evidence."""
@@ -186,8 +182,8 @@ class Comparison:
     def probabilities(self, draws: int = 2000, rng: Any = None) -> Array:
         """Return draws of the models' posterior probabilities, (draws, m): numerical error, propagated.
 
-        Each draw takes every log evidence from its posterior and normalises; the spread of a column is what is not known of that
-        model's probability for want of evaluations.
+        Each draw takes every log evidence from its posterior and normalises; the spread of a column is what is not
+        known of that model's probability for want of evaluations.
 
         Parameters
         ----------
@@ -207,7 +203,7 @@ class Comparison:
         return np.asarray(weights / total)
 
     def bayes_factor(self, first: Hashable, second: Hashable, level: float = 0.95) -> tuple[float, float, float]:
-        """Return the log Bayes factor of the first model against the second: median, and the ends of its central interval."""
+        """Return the log Bayes factor of the first model against the second: median and ends of its interval."""
         pair = self.evidences.take([self._position(first), self._position(second)])
         drawn = pair.sample(20_000, np.random.default_rng(0))
         tail = 50.0 * (1.0 - _validate.probability(level, "level"))
@@ -255,8 +251,8 @@ class Comparison:
         Returns
         -------
         DataFrame
-            ``model``, ``log_evidence``, ``log_evidence_sd``, ``probability`` and its quantiles ``q05`` to ``q95`` over the numerical
-            error, ``map_probability``, ``evaluations``.
+            ``model``, ``log_evidence``, ``log_evidence_sd``, ``probability`` and its quantiles ``q05`` to ``q95``
+            over the numerical error, ``map_probability``, ``evaluations``.
         """
         import pandas as pd
 
@@ -305,8 +301,8 @@ class Comparison:
     def forecast(self, level: float = 0.95) -> str:
         """Say what would be needed for more certainty: points a model, by the rate at which the errors have fallen.
 
-        The standard deviations of the two leading log evidences fall like n to some power; the power is taken from the last
-        rounds, and the n is sought at which their difference would be decided with probability `level`.
+        The standard deviations of the two leading log evidences fall like n to some power; the power is taken from
+        the last rounds, and the n is sought at which their difference would be decided with probability `level`.
         """
         _validate.probability(level, "level")
         if self.map_probability >= level:
@@ -326,7 +322,11 @@ class Comparison:
             return "cannot be said: the error does not fall yet"
         from scipy.special import ndtri
 
-        needed = n1 * (s1 * float(ndtri(level)) / gap) ** (1.0 / rate)
+        # Not below what has been spent: a rival further down may be what keeps the decision open.
+        with np.errstate(over="ignore"):
+            needed = n1 * max(s1 * float(ndtri(level)) / gap, 1.0) ** (1.0 / rate)
+        if not needed < 1e9:
+            return "more than a billion points for each of the two leading models: they are level, for all that matters"
         return (
             f"about {int(np.ceil(needed)):,} points for each of the two leading models, {label(self.names[first])} and "
             f"{label(self.names[second])} (now {n1}; the error falls like n^-{rate:.1f})"
@@ -364,7 +364,7 @@ class Comparison:
         document = {
             "format": _FORMAT,
             "version": _VERSION,
-            "names": [list(name) if isinstance(name, tuple) else name for name in self.names],
+            "names": [_validate.saveable_name(name) for name in self.names],
             "log_prior": self.log_prior.tolist(),
             "points": self.points.tolist(),
             "evidences": _encode(self.evidences),
@@ -394,13 +394,11 @@ class Comparison:
         try:
             document = json.loads(Path(path).read_text())
         except (UnicodeDecodeError, json.JSONDecodeError) as error:
-            raise ValueError(f"`path` {os.fspath(path)!r} is not a saved comparison, or is damaged: {error}") from error
+            raise _validate.not_a_comparison(path, f"is no JSON, or is damaged ({error})") from error
         if not isinstance(document, dict) or document.get("format") != _FORMAT:
-            raise ValueError(f"`path` {os.fspath(path)!r} is not a saved comparison of fwbq")
+            raise _validate.not_a_comparison(path, "is no saved comparison of fwbq")
         if document.get("version") != _VERSION:
-            raise ValueError(
-                f"`path` {os.fspath(path)!r} has version {document.get('version')}; this fwbq reads {_VERSION}"
-            )
+            raise _validate.not_a_comparison(path, f"has version {document.get('version')}; this fwbq reads {_VERSION}")
         try:
             stages = tuple(
                 Stage(
@@ -409,7 +407,7 @@ class Comparison:
                 for s in document["stages"]
             )
             return cls(
-                tuple(tuple(name) if isinstance(name, list) else name for name in document["names"]),
+                tuple(_name(name) for name in document["names"]),
                 _decode(document["evidences"]),
                 np.array(document["log_prior"]),
                 np.array(document["points"], dtype=np.intp),
@@ -418,8 +416,8 @@ class Comparison:
                 document["settings"],
                 None if document["rest"] is None else Rest(*document["rest"]),
             )
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"`path` {os.fspath(path)!r} is damaged: {error!r}") from error
+        except (KeyError, TypeError, ValueError) as error:
+            raise _validate.not_a_comparison(path, f"is damaged ({error!r})") from error
 
 
 def _encode(evidences: Evidences) -> dict[str, list[Any]]:
@@ -429,3 +427,7 @@ def _encode(evidences: Evidences) -> dict[str, list[Any]]:
 def _decode(fields: dict[str, Sequence[Any]]) -> Evidences:
     arrays = [np.array(fields[key], dtype=float) for key in ("centre", "scale", "df", "offset")]
     return Evidences(np.array(fields["kind"], dtype="<U8"), *arrays)
+
+
+def _name(saved: Any) -> Hashable:
+    return tuple(_name(each) for each in saved) if isinstance(saved, list) else saved

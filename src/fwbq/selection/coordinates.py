@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +22,11 @@ class Coordinates(ABC):
     def forward(self, x: Array) -> Array:
         """Map points (n, d)."""
 
+    @property
+    def key(self) -> Hashable:
+        """Equal for maps that are the same, so that models can share a design."""
+        return id(self)
+
 
 @dataclass(frozen=True, eq=False)
 class Standard(Coordinates):
@@ -29,7 +35,8 @@ class Standard(Coordinates):
     Parameters
     ----------
     measure : Measure
-        For a Gaussian N(m, S), S = LL', s = L^-1 (x - m); otherwise s_i = (x_i - E x_i) / sd_i.
+        For a Gaussian N(m, S), S = LL', s = L^-1 (x - m); otherwise s_i = (x_i - E x_i) / sd_i, with the median and a
+        quantile-based scale where these do not exist. A coordinate that does not vary is left as it is.
     """
 
     measure: Measure
@@ -41,19 +48,35 @@ class Standard(Coordinates):
 
             lower = np.linalg.cholesky(self.measure.cov)
             return np.asarray(solve_triangular(lower, (x - self.measure.mean).T, lower=True).T)
-        return np.asarray((x - self.measure.expectation) / self.measure.scale)
+        centre, scale = self._moments()
+        return np.asarray((x - centre) / scale)
+
+    def _moments(self) -> tuple[Array, Array]:
+        expectation, scale = self.measure.expectation, self.measure.scale
+        centre = np.where(np.isfinite(expectation), expectation, self.measure.mean)
+        return centre, np.where(scale > 0.0, scale, 1.0)
+
+    def axis(self, x: Array, i: int) -> Array:
+        """Map the i-th coordinate (q,) of points of a product measure."""
+        centre, scale = self._moments()
+        return np.asarray((x - centre[i]) / scale[i])
+
+    def back(self, s: Array, i: int) -> tuple[Array, Array]:
+        """Map the i-th coordinate back; return it and the slope of the map."""
+        centre, scale = self._moments()
+        return centre[i] + scale[i] * s, np.full(len(s), scale[i])
 
 
 @dataclass(frozen=True, eq=False)
 class LogScale(Coordinates):
     r"""Logarithmic coordinates for positive parameters, :math:`s_i = \log(1 + x_i / c_i)`.
 
-    Linear below the offset c and logarithmic above it: a Michaelis constant enters the likelihood through y / (y + K), and
-    what happens between K = y / 10 and y matters as much as what happens between y and 10 y.
+    Linear below the offset c and logarithmic above it: a Michaelis constant enters the likelihood through y / (y +
+    K), and what happens between K = y / 10 and y matters as much as what happens between y and 10 y.
 
     Parameters
     ----------
-    offset : (d,) array_like
+    offset : float or (d,) array_like
         c > 0.
 
     Examples
@@ -70,9 +93,23 @@ class LogScale(Coordinates):
         _validate.freeze(self, offset=_validate.readonly(given))
 
     def forward(self, x: Array) -> Array:
-        """Map points (n, d)."""
-        return np.asarray(np.log1p(x / self.offset))
+        """Map points (n, d); NaN below -c, where there is no logarithm."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(np.log1p(x / self.offset))
 
-    def backward(self, s: Array) -> Array:
-        """Map coordinates (n, d) back to points."""
-        return np.asarray(self.offset * np.expm1(s))
+    @property
+    def key(self) -> Hashable:
+        """The offsets."""
+        return ("LogScale", self.offset.tobytes())
+
+    def axis(self, x: Array, i: int) -> Array:
+        """Map the i-th coordinate (q,)."""
+        return np.asarray(np.log1p(x / self._offset(i)))
+
+    def back(self, s: Array, i: int) -> tuple[Array, Array]:
+        """Map the i-th coordinate back; return it and the slope of the map."""
+        c = self._offset(i)
+        return c * np.expm1(s), c * np.exp(s)
+
+    def _offset(self, i: int) -> float:
+        return float(np.broadcast_to(self.offset, max(i + 1, len(self.offset)))[i])

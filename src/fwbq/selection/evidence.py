@@ -21,8 +21,8 @@ _FINE = 24
 class Evidences:
     r"""Independent posteriors of the evidences of m models.
 
-    Kind ``"log"``: :math:`\log Z_i = c_i + s_i T`, T Student-t with :math:`\nu_i` degrees of freedom (Gaussian when infinite).
-    Kind ``"positive"``: :math:`Z_i = e^{o_i} (c_i + s_i T)` given that it is positive.
+    Kind ``"log"``: :math:`\log Z_i = c_i + s_i T`, T Student-t with :math:`\nu_i` degrees of freedom (Gaussian when
+    infinite). Kind ``"positive"``: :math:`Z_i = e^{o_i} (c_i + s_i T)` given that it is positive.
 
     Attributes
     ----------
@@ -131,8 +131,8 @@ def map_probabilities(evidences: Evidences, log_prior: Array) -> Array:
 
     .. math:: P_i = \int \prod_{j \ne i} F_j(x)\,\mathrm{d}F_i(x),
 
-    F_i the distribution function of log Z_i + log prior, on a grid of the models' own quantiles: all models in one pass. Only
-    models that have a chance of more than one in ten million count, the others get zero.
+    F_i the distribution function of log Z_i + log prior, on a grid of the models' own quantiles: all models in one
+    pass. Only models that have a chance of more than one in ten million count, the others get zero.
     """
     out = np.zeros(len(evidences))
     low, high = (q + log_prior for q in evidences.interval(1.0 - 1e-7))

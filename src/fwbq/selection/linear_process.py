@@ -15,7 +15,9 @@ Array = NDArray[np.float64]
 def linear_evidences(rule: Rule, values: Array, amplitude: Amplitude) -> Evidences:
     r"""Condition on the likelihoods of m models, each divided by its largest value, and keep what is positive.
 
-    .. math:: Z_i = e^{o_i} \big(z' K^{-1} f_i + s_i T\big) \;\big|\; Z_i > 0, \qquad f_i = e^{\ell_i - o_i},\; o_i = \max \ell_i.
+    .. math::
+        Z_i = e^{o_i} \big(z' K^{-1} f_i + s_i T\big) \;\big|\; Z_i > 0, \qquad f_i = e^{\ell_i - o_i},\;
+        o_i = \max \ell_i.
 
     A Gaussian or Student-t posterior of a positive integral puts mass below zero; conditioning on Z > 0 keeps negative
     evidence out of every ranking.

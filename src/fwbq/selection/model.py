@@ -26,7 +26,8 @@ class Model:
     log_integrand : callable
         The log likelihood: points (n, d) to values (n,). Minus infinity is a likelihood of zero.
     measure : Measure
-        The prior p over the parameters of the model. Models with the same measure share design, weights and hyper-parameters.
+        The prior p over the parameters of the model. Models with the same measure share design, weights and
+        hyper-parameters.
     coordinates : Coordinates, optional
         Where the log likelihood is smooth; by default the measure's own, standardised.
     vectorized : bool, optional
@@ -51,12 +52,15 @@ class Model:
         _validate.instance(
             self.measure, "measure", Measure, "give one of fwbq's measures, e.g. fwbq.Gaussian(mean, cov)"
         )
+        if self.coordinates is not None:
+            _validate.instance(
+                self.coordinates, "coordinates", Coordinates, "give e.g. fwbq.selection.LogScale(offset)"
+            )
 
     def __call__(self, x: Array) -> Array:
-        """Return the log integrand at points (n, d)."""
-        if self.vectorized:
-            return _validate.values_or_minus_infinity(self.log_integrand(x), "log_integrand", len(x))
-        return np.array([float(self.log_integrand(row)) for row in x])
+        """Return the log integrand at points (n, d), (n,)."""
+        given = self.log_integrand(x) if self.vectorized else [self.log_integrand(row) for row in x]
+        return _validate.log_values(given, "log_integrand", len(x))
 
 
 class Family(Protocol):
@@ -100,7 +104,14 @@ class ModelFamily:
 
     def log_integrands(self, x: Array, which: NDArray[np.intp]) -> Array:
         """Return the log integrands (n, len(which))."""
-        return np.column_stack([self.models[i](x) for i in which])
+        columns = []
+        for i in which:
+            try:
+                columns.append(self.models[i](x))
+            except Exception as error:
+                error.add_note(f"in model {self.names[i]!r}")
+                raise
+        return np.column_stack(columns)
 
     def identity(self) -> Any:
         """Return the tags of the functions."""
@@ -120,5 +131,5 @@ def families(models: Mapping[Any, Model]) -> list[Family]:
             key: Any = json.dumps(model.measure.spec(), sort_keys=True)
         except ValueError:
             key = id(model.measure)
-        groups.setdefault((key, id(model.coordinates)), []).append((name, model))
+        groups.setdefault((key, model.coordinates and model.coordinates.key), []).append((name, model))
     return [ModelFamily(tuple(n for n, _ in group), tuple(m for _, m in group)) for group in groups.values()]

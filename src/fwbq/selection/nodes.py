@@ -6,20 +6,25 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
 
 from .._quasi_random import quasi_random
 from ..measures import Empirical, Gaussian, Measure
-from .coordinates import Coordinates, LogScale
+from .coordinates import Coordinates, LogScale, Standard
 
 Array = NDArray[np.float64]
 
-#: Nodes per coordinate of the tensor rule in 1, 2 and 3 dimensions; converged to 1e-6 in log evidence for likelihoods ten
-#: times narrower than their prior, below the error of any affordable design.
+#: Nodes per coordinate of the tensor rule in 1, 2 and 3 dimensions. Measured on kinetic likelihoods in logarithmic
+#: coordinates, 24 in three dimensions leave an error of 1e-5 in log evidence (1e-2 for the sharpest), below the error
+#: of the designs.
 _TENSOR = {1: 128, 2: 48, 3: 24}
-#: Nodes of the quasi-random rule elsewhere.
-_SPREAD = 2048
+#: Nodes of the quasi-random rule elsewhere, and most points of a sample that are used.
+_SPREAD = 8192
 #: Probability left out in each tail.
 _TAIL = 1e-13
+#: Nodes for a standard Gaussian are spread like a Gaussian so many times wider: a likelihood may well have its peak
+#: at four standard deviations of the prior, and the nodes of the prior's own quadrature would miss it.
+_STRETCH = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,33 +39,41 @@ class Nodes:
         Their exponentials sum to one.
     axes : tuple of (q,) arrays, or None
         The coordinates of a tensor rule, whose points are their product in C order.
+    exact : bool
+        Whether the sum over the nodes is the integral for all purposes; else it has the error of a sample.
     """
 
     points: Array
     log_weights: Array
     axes: tuple[Array, ...] | None
+    exact: bool = True
 
 
 def nodes(measure: Measure, coordinates: Coordinates) -> Nodes:
-    """Return a tensor Gauss rule where the measure factorises in at most three dimensions, else quasi-random points."""
-    factors = measure.factors
-    if measure.dim in _TENSOR and (factors is not None or isinstance(measure, Gaussian)):
+    """Return a tensor Gauss rule where the measure factorises in at most three dimensions, else quasi-random points.
+
+    A sample (:class:`fwbq.Empirical`) of at most 8192 points is its own rule.
+
+    Examples
+    --------
+    >>> import fwbq
+    >>> p = fwbq.Gaussian([0.0, 1.0], [[2.0, 0.5], [0.5, 1.0]])
+    >>> at = nodes(p, Standard(p))
+    >>> at.points.shape, bool(abs(np.exp(at.log_weights) @ at.points[:, 0] ** 2 - 1.0) < 1e-9)
+    ((2304, 2), True)
+    """
+    if isinstance(measure, Empirical) and len(measure.points) <= _SPREAD:
+        held = measure.weights > 0.0
+        return Nodes(coordinates.forward(measure.points[held]), np.log(measure.weights[held]), None, True)
+    if measure.dim in _TENSOR:
         size = _TENSOR[measure.dim]
-        if isinstance(measure, Gaussian) and not isinstance(coordinates, LogScale):
-            # Whitened: a standard Gaussian in each coordinate, on an interval that leaves out 1e-15.
-            sides = [_standard_gaussian(size)] * measure.dim
-            return _tensor(sides)
-        if factors is not None:
-            return _tensor([_side(factor, coordinates, i, measure, size) for i, factor in enumerate(factors)])
-    if isinstance(measure, Empirical):
-        points, weights = measure.points, measure.weights
-        if len(points) > _SPREAD:
-            keep = np.linspace(0, len(points) - 1, _SPREAD).astype(int)
-            points, weights = points[keep], weights[keep] / weights[keep].sum()
-        with np.errstate(divide="ignore"):
-            return Nodes(coordinates.forward(points), np.log(weights), None)
+        if isinstance(measure, Gaussian) and isinstance(coordinates, Standard):
+            z, log_w = _stretched(size)
+            return _tensor([(ndtri(z), log_w)] * measure.dim)  # whitened: a standard Gaussian in each coordinate
+        if measure.factors is not None and isinstance(coordinates, (Standard, LogScale)):
+            return _tensor([_side(factor, coordinates, i, size) for i, factor in enumerate(measure.factors)])
     points = measure.from_uniform(quasi_random(_SPREAD, measure.uniform_dim))
-    return Nodes(coordinates.forward(points), np.full(len(points), -np.log(len(points))), None)
+    return Nodes(coordinates.forward(points), np.full(len(points), -np.log(len(points))), None, False)
 
 
 def _tensor(sides: list[tuple[Array, Array]]) -> Nodes:
@@ -69,7 +82,7 @@ def _tensor(sides: list[tuple[Array, Array]]) -> Nodes:
     log_weights = np.zeros(())
     for _, log_w in sides:
         log_weights = np.add.outer(log_weights, log_w)
-    return Nodes(points, log_weights.ravel(), axes)
+    return Nodes(points, log_weights.ravel(), axes, True)
 
 
 def _legendre(low: float, high: float, size: int) -> tuple[Array, Array]:
@@ -79,35 +92,33 @@ def _legendre(low: float, high: float, size: int) -> tuple[Array, Array]:
     return low + half * (t + 1.0), half * w
 
 
-def _standard_gaussian(size: int) -> tuple[Array, Array]:
-    s, w = _legendre(-8.0, 8.0, size)
-    log_w = np.log(w) - 0.5 * s**2
-    return s, log_w - np.log(np.sum(np.exp(log_w)))
+def _stretched(size: int) -> tuple[Array, Array]:
+    r"""Probabilities v of the nodes and log weights, for any continuous measure through its quantiles.
+
+    Gauss-Legendre in t with :math:`v = \Phi(a\,\Phi^{-1}(t))`: a standard Gaussian gets nodes spread like N(0, a^2).
+    """
+    t, w = _legendre(0.0, 1.0, size)
+    z = ndtri(t)
+    log_w = np.log(w) - 0.5 * (_STRETCH**2 - 1.0) * z**2
+    return ndtr(_STRETCH * z), log_w - np.log(np.sum(np.exp(log_w)))
 
 
-def _side(factor: Measure, coordinates: Coordinates, i: int, measure: Measure, size: int) -> tuple[Array, Array]:
+def _side(factor: Measure, coordinates: Standard | LogScale, i: int, size: int) -> tuple[Array, Array]:
     """Nodes (q,) in coordinate i and their log weights, for one factor of a product measure.
 
-    Gauss-Legendre in the coordinate times the density; where the density is too rough for that (it must sum to one to
-    1e-6), Gauss-Legendre in the probability.
+    Gauss-Legendre in the coordinate times the density where its range is bounded to all intents; stretched quantiles
+    where it is not, or where the density is too rough for that (it must sum to one to 1e-6).
     """
-    ends = factor.from_uniform(np.array([[_TAIL], [1.0 - _TAIL]]))
-    if isinstance(coordinates, LogScale):
-        offset = coordinates.offset[i]
-        low, high = np.log1p(ends[:, 0] / offset)
+    bounded = bool(np.isfinite(factor.lower[0]) and np.isfinite(factor.upper[0]))
+    if bounded or isinstance(coordinates, LogScale):
+        ends = factor.from_uniform(np.array([[_TAIL], [1.0 - _TAIL]]))[:, 0]
+        low, high = coordinates.axis(ends, i)
         s, w = _legendre(low, high, size)
-        x, slope = offset * np.expm1(s), offset * np.exp(s)
-    else:
-        centre, scale = measure.expectation[i], measure.scale[i]
-        low, high = (ends[:, 0] - centre) / scale
-        s, w = _legendre(low, high, size)
-        x, slope = centre + scale * s, np.full(size, scale)
-    log_w = np.log(w * slope) + factor.log_density(x[:, None])
-    total = np.sum(np.exp(log_w))
-    if abs(total - 1.0) < 1e-6:
-        return s, log_w - np.log(total)
-    u, w = _legendre(0.0, 1.0, size)
-    x = factor.from_uniform(u[:, None])[:, 0]
-    if isinstance(coordinates, LogScale):
-        return np.log1p(x / coordinates.offset[i]), np.log(w)
-    return (x - measure.expectation[i]) / measure.scale[i], np.log(w)
+        x, slope = coordinates.back(s, i)
+        with np.errstate(divide="ignore"):
+            log_w = np.log(w * slope) + factor.log_density(x[:, None])
+        total = np.sum(np.exp(log_w))
+        if abs(total - 1.0) < 1e-6:
+            return s, log_w - np.log(total)
+    v, log_w = _stretched(size)
+    return coordinates.axis(factor.from_uniform(v[:, None])[:, 0], i), log_w

@@ -38,8 +38,8 @@ IntArray = NDArray[np.intp]
 _BUDGET = 200
 _FIRST = 10
 _LEAST = 3  # points: an amplitude and a constant are learnt from them, and one degree of freedom must remain
-#: A model leaves the race when the probability that it beats the leader falls below this; with the heavy tails of nine degrees of
-#: freedom that is six standard deviations after the first round.
+#: A model leaves the race when the probability that it beats the leader falls below this; with the heavy tails of
+#: nine degrees of freedom that is six standard deviations after the first round.
 _OUT = 1e-4
 
 
@@ -49,21 +49,14 @@ class _Design(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """The log integrands of some models of a family as one function of the points; it can be sent to other processes."""
+    """The log integrands of some models of a family as one function of points, fit to travel to other processes."""
 
     family: Family
     which: IntArray
 
     def __call__(self, x: Array) -> Array:
         values = np.asarray(self.family.log_integrands(x, self.which), dtype=float)
-        bad = np.isnan(values) | (values == np.inf)
-        if bad.any():
-            i, j = np.argwhere(bad)[0]
-            name = self.family.names[self.which[j]]
-            raise ValueError(
-                f"the log integrand of model {name!r} is {values[i, j]} at {x[i].tolist()}; it must be finite or -inf"
-            )
-        return values
+        return _validate.log_block(values, x, lambda j: self.family.names[int(self.which[j])])
 
 
 class _Runner:
@@ -132,10 +125,10 @@ def compare_models(
 ) -> Comparison:
     r"""Compare models by evidence, carrying the numerical error of every integral to the decision.
 
-    Each model's evidence :math:`Z_i = \int e^{\ell_i}\,\mathrm{d}p_i` is inferred from log likelihoods at the points of a design that
-    grows round by round. Models with the same measure share the design, and their likelihoods are evaluated as one block. After
-    each round the posteriors of the evidences give P(the leader is the true MAP); models that can no longer win leave the race,
-    and the run stops when the decision is certain enough.
+    Each model's evidence :math:`Z_i = \int e^{\ell_i}\,\mathrm{d}p_i` is inferred from log likelihoods at the points
+    of a design that grows round by round. Models with the same measure share the design, and their likelihoods are
+    evaluated as one block. After each round the posteriors of the evidences give P(the leader is the true MAP);
+    models that can no longer win leave the race, and the run stops when the decision is certain enough.
 
     Parameters
     ----------
@@ -155,13 +148,13 @@ def compare_models(
         ``"log"``: a Gaussian process on the log likelihood, whose exponential is always positive (the default).
         ``"linear"``: Bayesian quadrature of the likelihood, as in the paper, conditioned on a positive result.
     kernel : Kernel, optional
-        Of the process: in the models' coordinates for ``"log"`` (default: fitted Matern-3/2), on the parameters for ``"linear"``
-        (default: `ExpQuad` with the measure's standard deviations as length-scales).
+        Of the process: in the models' coordinates for ``"log"`` (default: fitted Matern-5/2), on the parameters for
+        ``"linear"`` (default: `ExpQuad` with the measure's standard deviations as length-scales).
     amplitude : str or float, optional
         For ``"linear"``, as in :func:`fwbq.condition`.
     design : callable, optional
-        Measure to design (anything with ``take(n)``), e.g. ``lambda p: fwbq.SBQ(fwbq.embed(fwbq.ExpQuad(1.0), p), rng=0)``. By
-        default points spread evenly over the prior.
+        Measure to design (anything with ``take(n)``), e.g. ``lambda p: fwbq.SBQ(fwbq.embed(fwbq.ExpQuad(1.0), p),
+        rng=0)``. By default points spread evenly over the prior.
     race : bool, optional
         Whether models that can no longer win are left out of further rounds.
     executor : concurrent.futures.Executor, optional
@@ -192,12 +185,11 @@ def compare_models(
     >>> fwbq.compare_models(models, stop=0.95, rng=0).best
     'near'
     """
-    if not models:
-        raise ValueError("`models` is empty; give a mapping of names to fwbq.Model(log_integrand, measure)")
+    _validate.not_empty(models, "models", "give a mapping of names to fwbq.Model(log_integrand, measure)")
     grouped = families(models)
     result = compare_families(
-        grouped, n=n, stop=stop, tol=tol, stages=stages, prior=prior, evidence=evidence, kernel=kernel, amplitude=amplitude,
-        design=design, race=race, executor=executor, journal=journal, rng=rng, progress=progress,
+        grouped, n=n, stop=stop, tol=tol, stages=stages, prior=prior, evidence=evidence, kernel=kernel,
+        amplitude=amplitude, design=design, race=race, executor=executor, journal=journal, rng=rng, progress=progress,
     )  # fmt: skip
     return _in_order(result, tuple(models))
 
@@ -235,8 +227,7 @@ def compare_families(
     tol = None if tol is None else _validate.positive(tol, "tol")
     _validate.choice(evidence, "evidence", ("log", "linear"))
     names = tuple(name for family in grouped for name in family.names)
-    if len(set(names)) < len(names):
-        raise ValueError("`models` must have different names")
+    _validate.different(names, "the names of `models`")
     log_prior = _log_prior(prior, names)
     seed = int(_validate.generator(rng).integers(2**31))
     runners, first = [], 0
@@ -253,8 +244,8 @@ def compare_families(
             taken = [runner.extend(size, _evaluation(k, executor, store)) for k, runner in enumerate(runners)]
             spent += sum(taken)
             contenders = sum(len(runner.active) for runner in runners)
-            for runner in runners:
-                if len(runner.active):
+            for runner, new in zip(runners, taken, strict=True):
+                if new:
                     evidences = evidences.put(runner.slots[runner.active], runner.posteriors())
             chances = map_probabilities(evidences, log_prior)
             best = int(np.lexsort((evidences.log_median + log_prior, np.round(chances, 9)))[-1])
@@ -273,8 +264,8 @@ def compare_families(
                     runner.active = runner.active[keep[runner.slots[runner.active]]]
     points = np.concatenate([np.sum(~np.isnan(runner.values), axis=0) for runner in runners])
     kept = {
-        "version": __version__, "seed": seed, "n": sizes[-1], "stages": list(sizes), "stop": stop, "tol": tol, "evidence": evidence,
-        "kernel": None if kernel is None else repr(kernel), "amplitude": amplitude, "race": race,
+        "version": __version__, "seed": seed, "n": sizes[-1], "stages": list(sizes), "stop": stop, "tol": tol,
+        "evidence": evidence, "kernel": None if kernel is None else repr(kernel), "amplitude": amplitude, "race": race,
     }  # fmt: skip
     return Comparison(names, evidences, log_prior, points, tuple(history), status, kept | dict(settings or {}))
 
@@ -282,11 +273,9 @@ def compare_families(
 def _rounds(n: int | None, stages: Sequence[int] | None) -> tuple[int, ...]:
     if stages is not None:
         sizes = tuple(_validate.count(s, "stages", minimum=_LEAST) for s in stages)
-        if not sizes or list(sizes) != sorted(set(sizes)):
-            raise ValueError("`stages` must be increasing numbers of points, e.g. (10, 50, 100, 200)")
-        if n is not None and n != sizes[-1]:
-            raise ValueError(f"`n` is {n} and `stages` end at {sizes[-1]}; give one of them")
-        return sizes
+        if n is not None:
+            _validate.agrees(n, "n", sizes[-1] if sizes else None, "`stages` end at")
+        return _validate.increasing(sizes, "stages")
     most = _validate.count(_BUDGET if n is None else n, "n", minimum=_LEAST)
     sizes, size = (), _FIRST
     while size < most:
@@ -297,15 +286,7 @@ def _rounds(n: int | None, stages: Sequence[int] | None) -> tuple[int, ...]:
 def _log_prior(prior: Mapping[Any, float] | None, names: tuple[Hashable, ...]) -> Array:
     if prior is None:
         return np.full(len(names), -np.log(len(names)))
-    missing = [name for name in names if name not in prior]
-    if missing or len(prior) != len(names):
-        unknown = [name for name in prior if name not in set(names)]
-        raise ValueError(
-            f"`prior` must have a probability for each model: missing {missing[:3]}, unknown {unknown[:3]}"
-        )
-    weights = np.array([_validate.nonnegative(prior[name], f"prior[{name!r}]") for name in names])
-    if not weights.sum() > 0.0:
-        raise ValueError("`prior` must give at least one model a positive probability")
+    weights = _validate.prior_weights(prior, names)
     with np.errstate(divide="ignore"):
         return np.asarray(np.maximum(np.log(weights / weights.sum()), -1e6))
 
@@ -318,7 +299,7 @@ def _identity(grouped: Sequence[Family]) -> dict[str, Any]:
 
 
 def _evaluation(number: int, executor: Executor | None, journal: Journal | None) -> Callable[[_Block, Array], Array]:
-    """Return how family `number` evaluates a block of models; blocks with other columns are other series of the journal."""
+    """Return how family `number` evaluates a block of models; other columns are another series of the journal."""
 
     def evaluate(block: _Block, points: Array) -> Array:
         digest = hashlib.sha256(np.ascontiguousarray(block.which, dtype=np.int64).tobytes()).hexdigest()[:16]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _validate
 from .._quasi_random import quasi_random
 from ..designs.partial_cholesky import PartialCholesky
 from ..kernels import Matern52
@@ -14,18 +15,19 @@ from .coordinates import Coordinates
 Array = NDArray[np.float64]
 
 _CANDIDATES = 4096
-#: Power of the prior density by which remaining variance is weighed. 0 would fill the bounding box, 1 would leave out the
-#: corners where a likelihood may well have its peak.
+#: Power of the prior density by which remaining variance is weighed. 0 would fill the bounding box, 1 would leave out
+#: the corners where a likelihood may well have its peak.
 _TEMPER = 0.25
 
 
 class Spread:
-    r"""A nested design that takes, again and again, the point of greatest tempered uncertainty,
+    r"""A nested design that takes, again and again, the point of greatest tempered uncertainty.
 
     .. math:: x_{i+1} = \arg\max_x\; k_i(x, x)\, p(x)^{1/4},
 
-    with the remaining variance k_i of a Matern-5/2 process with unit length-scale in the model's coordinates. Unlike designs
-    that aim at the integral under the prior, it visits regions of low prior density, where likelihoods often peak.
+    with the remaining variance k_i of a Matern-5/2 process with unit length-scale in the model's coordinates. Unlike
+    designs that aim at the integral under the prior, it visits regions of low prior density, where likelihoods often
+    peak.
 
     Parameters
     ----------
@@ -42,11 +44,12 @@ class Spread:
         else:
             self._candidates = measure.from_uniform(quasi_random(_CANDIDATES, measure.uniform_dim))
             log_density = measure.log_density(self._candidates)
+        places = _validate.mapped(coordinates.forward(self._candidates), "coordinates")
         # A density may be infinite at a bound; its points are then no better than the best of the others.
         finite = np.isfinite(log_density)
         top = log_density[finite].max() if finite.any() else 0.0
         self._tilt = np.exp(_TEMPER * np.minimum(log_density - top, 0.0))
-        self._factor = PartialCholesky(Matern52(1.0), np.ascontiguousarray(coordinates.forward(self._candidates)))
+        self._factor = PartialCholesky(Matern52(1.0), np.ascontiguousarray(places))
         self._order: list[int] = []
 
     def take(self, n: int) -> Array:
