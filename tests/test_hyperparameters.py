@@ -328,6 +328,20 @@ def test_mixture_of_many_integrals_is_each_on_its_own():
     assert "2 integrals" in repr(both)
 
 
+def test_columns_stand_side_by_side():
+    parts = (mixture(), IntegralPosterior(1.0, 2.0, 6.0, 0.5))
+    both = hyper.ColumnPosteriors(parts)
+    for name in ("mean", "sd", "scale", "amplitude"):
+        np.testing.assert_array_equal(getattr(both, name), [getattr(part, name) for part in parts])
+    assert both.df == 5.0
+    np.testing.assert_array_equal(both.quantile(0.3), [part.quantile(0.3) for part in parts])
+    np.testing.assert_array_equal(np.array(both.interval(0.9)).T, [part.interval(0.9) for part in parts])
+    np.testing.assert_array_equal(both.cdf(1.5), [part.cdf(1.5) for part in parts])
+    assert both.cdf(np.zeros((4, 1))).shape == (4, 2)
+    assert both.sample((3,), rng=0).shape == (3, 2)
+    assert both.sample(rng=0).shape == (2,)
+
+
 def test_equal_components_give_exactly_themselves():
     part = IntegralPosterior(0.1, 1e-300, 4.0, 0.3)
     m = AveragedPosterior((part,) * 3, np.array([0.2, 0.5, 0.3]))

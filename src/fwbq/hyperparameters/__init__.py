@@ -9,6 +9,7 @@ True
 """
 
 from .calibration import amplitudes, calibrated
+from .columns import ColumnPosteriors
 from .families import FAMILIES, SCALE_MIXTURES, KernelFamily
 from .fitting import STARTS, Fit, Member, fit
 from .likelihood import log_likelihood, log_likelihood_gradient
@@ -20,6 +21,7 @@ __all__ = [
     "SCALE_MIXTURES",
     "STARTS",
     "AveragedPosterior",
+    "ColumnPosteriors",
     "Fit",
     "KernelFamily",
     "LengthscalePrior",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hyperparameters import AveragedPosterior
+from ..hyperparameters import AveragedPosterior, ColumnPosteriors
 from ..kernels import Kernel
 from ..posterior import IntegralPosterior
 from ..rules import Rule
@@ -22,11 +22,11 @@ class IntegrationResult:
 
     Attributes
     ----------
-    posterior : IntegralPosterior or AveragedPosterior
+    posterior : IntegralPosterior, AveragedPosterior or ColumnPosteriors
         The distribution of the integral, or of m integrals; `mean`, `sd` and `interval` are its own.
     rule : Rule
         The Bayesian quadrature rule of `kernel` on the points evaluated. When several kernels were averaged, `mean` is
-        the average of their rules' estimates, and this is the rule of the most probable one.
+        the average of their rules' estimates, and this is the rule of the most probable one (for m integrals jointly).
     kernel : Kernel
         The kernel that was given, or the most probable one. For a Gaussian measure with correlated coordinates and no
         kernel given, kernel and rule are in whitened coordinates; `points` are in the original ones always.
@@ -40,7 +40,7 @@ class IntegrationResult:
         Points at which f failed, under ``on_error="skip"``.
     """
 
-    posterior: IntegralPosterior | AveragedPosterior
+    posterior: IntegralPosterior | AveragedPosterior | ColumnPosteriors
     rule: Rule
     kernel: Kernel
     points: FloatArray

@@ -56,8 +56,9 @@ class Integration:
     Values may come in any order and any portions, together with points of one's own choosing; the result depends on
     what is known, not on the order. The points that `ask` returns depend on what was known when it was called.
 
-    Values of shape (n, m) are m integrals on the same points. They share the kernel, which is found from their joint
-    likelihood, and have an amplitude each. A constant column says nothing about the kernel.
+    Values of shape (n, m) are m integrals on the same points, which are chosen under a kernel found from their joint
+    likelihood. Up to 16 columns have kernels of their own in the posterior; more share the joint ones, with an
+    amplitude each. A constant column says nothing about the kernel.
 
     Examples
     --------
@@ -192,8 +193,8 @@ class Integration:
         Warns
         -----
         RuntimeWarning
-            When the amplitudes by leave-one-out and by maximum likelihood differ by more than a factor ten: no kernel
-            that was tried fits the values.
+            When the amplitude by leave-one-out exceeds that by maximum likelihood more than ten times: no kernel that
+            was tried fits the values.
         """
         if self._answer is None:
             self._answer = self._model.conclude(*self._data())

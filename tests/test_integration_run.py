@@ -1,0 +1,212 @@
+"""The dialogue: ask, tell, save and load."""
+
+import json
+
+import numpy as np
+import pytest
+
+import fwbq
+from fwbq.designs.continued import ContinuedSBQ
+
+SQUARE = fwbq.Uniform([0.0, 0.0], [1.0, 1.0])
+
+
+def f(x):
+    return np.exp(-2.0 * x[:, 0]) * np.cos(3.0 * x[:, 1])
+
+
+EXACT = (1.0 - np.exp(-2.0)) / 2.0 * np.sin(3.0) / 3.0
+
+
+def finished(batches=(8, 6, 6), rng=0, **options):
+    run = fwbq.Integration(SQUARE, rng=rng, **options)
+    for batch in batches:
+        x = run.ask(batch)
+        run.tell(x, f(x))
+    return run
+
+
+def test_ask_and_tell_is_integrate():
+    run = finished((8, 8))
+    assert run.result().mean == fwbq.integrate(f, SQUARE, n=16, rng=0).mean
+
+
+def test_points_are_in_the_support_and_new():
+    run = finished()
+    x = run.result().points
+    assert ((x >= 0.0) & (x <= 1.0)).all()
+    assert len(np.unique(x, axis=0)) == 20
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_telling_does_not_matter(seed):
+    run = fwbq.Integration(SQUARE, rng=0)
+    x = run.ask(8)
+    order = np.random.default_rng(seed).permutation(8)
+    for i in order:
+        run.tell(x[i : i + 1], f(x[i : i + 1]))
+    more = run.ask(6)
+    for i in reversed(range(6)):
+        run.tell(more[i : i + 1], f(more[i : i + 1]))
+    assert run.result().mean == finished((8, 6)).result().mean
+    assert run.result().interval() == finished((8, 6)).result().interval()
+
+
+def test_asking_in_portions_spreads_the_same_first_points():
+    run = fwbq.Integration(SQUARE, rng=0)
+    parts = np.concatenate([run.ask(2), run.ask(1), run.ask(3)])
+    np.testing.assert_array_equal(parts, fwbq.Integration(SQUARE, rng=0).ask(6))
+
+
+def test_one_may_ask_again_before_telling():
+    run = fwbq.Integration(SQUARE, rng=0)
+    first = run.ask(6)
+    second = run.ask(4)
+    assert len(np.unique(np.concatenate([first, second]), axis=0)) == 10
+    run.tell(second, f(second))
+    run.tell(first[:3], f(first[:3]))
+    third = run.ask(5)  # three of the first are still on their way, and are not asked for again
+    everything = np.concatenate([first, second, third])
+    assert len(np.unique(everything, axis=0)) == 15
+
+
+def test_points_of_ones_own_are_admitted():
+    run = finished((8,))
+    own = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
+    run.tell(own, f(own))
+    assert run.n_evaluations == 12
+    result = run.result()
+    assert abs(result.mean - EXACT) < 0.05
+    reverse = finished((8,))
+    reverse.tell(own[::-1], f(own[::-1]))
+    assert reverse.result().mean == result.mean
+
+
+def test_own_points_alone_are_enough():
+    run = fwbq.Integration(SQUARE, rng=0)
+    x = np.random.default_rng(0).random((25, 2))
+    run.tell(x, f(x))
+    assert abs(run.result().mean - EXACT) < 0.02
+    assert run.ask(3).shape == (3, 2)
+
+
+def test_new_points_complement_those_there():
+    run = fwbq.Integration(fwbq.Uniform(0.0, 1.0), rng=0)
+    x = np.linspace(0.0, 0.5, 12)[:, None]
+    run.tell(x, np.sin(5.0 * x[:, 0]))
+    assert (run.ask(3) > 0.5).all()
+
+
+def test_telling_twice_is_harmless_and_contradicting_is_not():
+    run = fwbq.Integration(SQUARE, rng=0)
+    x = run.ask(6)
+    run.tell(x, f(x))
+    run.tell(x[:2], f(x[:2]))
+    assert run.n_evaluations == 6
+    with pytest.raises(ValueError, match="told before"):
+        run.tell(x[:1], f(x[:1]) + 1.0)
+    assert run.n_evaluations == 6
+
+
+def test_nothing_is_added_when_something_is_wrong():
+    run = fwbq.Integration(SQUARE, rng=0)
+    x = run.ask(3)
+    with pytest.raises(ValueError, match="values"):
+        run.tell(x, [1.0, np.nan, 2.0])
+    with pytest.raises(ValueError, match="points"):
+        run.tell(x[:, :1], [1.0, 2.0, 3.0])
+    assert run.n_evaluations == 0
+    run.tell(x, [1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match=r"shape \(n,\)"):
+        run.tell(x + 0.1, np.ones((3, 2)))
+
+
+def test_no_result_without_values():
+    with pytest.raises(ValueError, match="no value"):
+        fwbq.Integration(SQUARE, rng=0).result()
+
+
+def test_skipped_points_are_counted_and_not_waited_for():
+    run = fwbq.Integration(SQUARE, rng=0)
+    x = run.ask(8)
+    run.tell(x[:6], f(x[:6]))
+    run.skip(x[6:])
+    run.skip(x[6:])
+    result = run.result()
+    assert result.n_skipped == 2
+    assert "2 points skipped" in result.status
+
+
+@pytest.mark.parametrize("moment", [0, 1, 2])
+def test_a_saved_run_continues_as_the_other(tmp_path, moment):
+    run = fwbq.Integration(SQUARE, rng=5)
+    x = run.ask(8)
+    if moment:
+        run.tell(x[::-1], f(x[::-1]))
+        x = run.ask(5)
+    if moment == 2:
+        run.tell(x[:2], f(x[:2]))
+    run.save(tmp_path / "run.json")
+    again = fwbq.Integration.load(tmp_path / "run.json")
+    for one in (run, again):
+        one.tell(x, f(x))
+    y, z = run.ask(4), again.ask(4)
+    np.testing.assert_array_equal(y, z)
+    for one in (run, again):
+        one.tell(y, f(y))
+    assert run.result().mean == again.result().mean
+    assert run.result().interval() == again.result().interval()
+    assert again.measure.dim == 2
+
+
+def test_saving_keeps_what_was_asked_for(tmp_path):
+    run = finished(
+        (12,), kernel=fwbq.ExpQuad([0.4, 0.7]), design=fwbq.FrankWolfe, amplitude=2.0, prior_mean="constant"
+    )
+    run.save(tmp_path / "run.json")
+    again = fwbq.Integration.load(tmp_path / "run.json")
+    assert again.result().mean == run.result().mean
+    assert again.result().sd == run.result().sd
+    np.testing.assert_array_equal(again.ask(3), run.ask(3))
+
+
+def test_columns_survive_saving(tmp_path):
+    run = fwbq.Integration(SQUARE, rng=0, kernel=fwbq.Matern52)
+    x = run.ask(8)
+    run.tell(x, np.column_stack([f(x), x[:, 0]]))
+    run.save(tmp_path / "run.json")
+    again = fwbq.Integration.load(tmp_path / "run.json")
+    np.testing.assert_array_equal(again.result().mean, run.result().mean)
+    with pytest.raises(ValueError, match="shape"):
+        again.tell(x + 0.01, f(x))
+
+
+def test_what_cannot_be_saved_is_said(tmp_path):
+    with pytest.raises(ValueError, match="cannot be saved"):
+        fwbq.Integration(SQUARE, design=lambda embedding, rng: None).save(tmp_path / "run.json")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[1]", "not json", json.dumps({"format": "fwbq integration 99"})])
+def test_other_files_are_refused(tmp_path, content):
+    path = tmp_path / "run.json"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=r"run\.json"):
+        fwbq.Integration.load(path)
+
+
+def test_continued_design_is_the_design_itself_from_its_own_points():
+    embedding = fwbq.embed(fwbq.Matern52(0.5), SQUARE)
+    candidates = np.random.default_rng(0).random((200, 2))
+    whole = fwbq.SBQ(embedding, candidates=candidates).take(12)
+    rest = ContinuedSBQ(embedding, whole[:7], candidates).take(5)
+    np.testing.assert_array_equal(rest, whole[7:])
+
+
+def test_continued_design_passes_over_points_that_repeat():
+    embedding = fwbq.embed(fwbq.ExpQuad(0.5), SQUARE)
+    candidates = np.random.default_rng(0).random((100, 2))
+    twice = np.concatenate([candidates[:3], candidates[:3], candidates[:3] + 1e-12])
+    one = ContinuedSBQ(embedding, twice, candidates).take(4)
+    other = ContinuedSBQ(embedding, candidates[:3], candidates).take(4)
+    np.testing.assert_array_equal(one, other)
