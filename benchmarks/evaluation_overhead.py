@@ -62,7 +62,7 @@ def main():
     with (
         ThreadPoolExecutor(2) as threads,
         ProcessPoolExecutor(2) as processes,
-        LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0") as cluster,
         Client(cluster) as client,
         nullcontext() as here,
     ):

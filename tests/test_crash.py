@@ -4,20 +4,28 @@ import multiprocessing
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
+import fwbq
 from fwbq.evaluate import Evaluator
 from fwbq.journal import Journal
 
-KILLS = 20
-BATCHES, BATCH, DIM = 12, 30, 4
+DIM = 2
+MEASURE = fwbq.Gaussian(np.zeros(DIM), 1.0)
 MATRIX = np.random.default_rng(8).normal(size=(DIM, 30))
+BATCHES, BATCH = 8, 30
+
+
+def integrand(x):
+    """Bits that depend on how many rows are multiplied at once."""
+    return np.tanh(0.1 * x @ MATRIX @ MATRIX.T @ MATRIX).sum(axis=-1)
 
 
 class Slow:
-    """An integrand that takes a moment and writes down each point when it begins and when it ends."""
+    """The integrand, but it takes a moment, and each point is written down when it begins and when it ends."""
 
     def __init__(self, log):
         self.log = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
@@ -33,34 +41,25 @@ class Slow:
         return y
 
 
-def integrand(x):
-    """Bits that depend on how many rows are multiplied at once."""
-    return np.tanh(x @ MATRIX @ MATRIX.T @ MATRIX).sum(axis=-1)
-
-
-def adaptive_run(f, vectorized, **options):
+def batches(f, **options):
     """Evaluate batches of which each depends on every bit of the values before it, as the points of an integral do."""
     values = []
-    with Evaluator(f, DIM, vectorized=vectorized, tag="integrand", **options) as evaluate:
+    with Evaluator(f, DIM, measure=MEASURE, tag="integrand", **options) as evaluate:
         for _ in range(BATCHES):
             seed = int.from_bytes(np.concatenate([[0.0], *values]).tobytes()[-64:], "little")
             values.append(evaluate(np.random.default_rng(seed).normal(size=(BATCH, DIM))).values)
     return np.concatenate(values)
 
 
-def run_to_the_end(vectorized, workers, journal, log, answer):
+def integral(f, **options):
+    result = fwbq.integrate(f, MEASURE, n=40, rng=0, tag="integrand", **options)
+    return np.array([result.mean, result.sd, *result.interval(0.95)])
+
+
+def run_to_the_end(work, workers, options, log, answer):
     """What the killed process does."""
-    with ThreadPoolExecutor(workers) if workers else nobody() as pool:
-        values = adaptive_run(Slow(log), vectorized, journal=journal, executor=pool)
-    answer.write_bytes(values.tobytes())
-
-
-class nobody:
-    def __enter__(self):
-        return None
-
-    def __exit__(self, *_):
-        pass
+    with ThreadPoolExecutor(workers) if workers else nullcontext() as executor:
+        answer.write_bytes(work(Slow(log), executor=executor, **options).tobytes())
 
 
 def noted(log, word):
@@ -70,34 +69,43 @@ def noted(log, word):
 
 def recorded(journal):
     """Look into the journal as the next run does; the kill may have come before it was made."""
-    with Journal(journal, {"dim": DIM, "measure": None, "function": "integrand", "version": ""}) as opened:
+    with Journal(
+        journal, {"dim": DIM, "measure": MEASURE.spec(), "function": "integrand", "version": ""}
+    ) as opened:
         return {row.tobytes().hex() for row in opened.evaluations()[0]} if opened.series() else set()
 
 
-# (vectorized, workers, points that may have been finished but not yet written down when the kill came)
 @pytest.mark.parametrize(
-    ("vectorized", "workers", "unwritten"),
-    [(False, 0, 1), (None, 0, 3), (None, 3, 12)],
-    ids=["one point at a time", "vectorised", "vectorised, three threads"],
+    # `unwritten`: points that may have been finished but not yet written down when the kill came.
+    ("work", "vectorized", "workers", "unwritten", "total", "times"),
+    [
+        pytest.param(batches, False, 0, 1, BATCHES * BATCH, 10, id="one point at a time"),
+        pytest.param(batches, None, 0, 3, BATCHES * BATCH, 10, id="vectorised"),
+        pytest.param(batches, None, 3, 12, BATCHES * BATCH, 10, id="vectorised, three threads"),
+        pytest.param(integral, None, 0, 3, 40, 20, id="integrate"),
+    ],
 )
-def test_nothing_recorded_is_evaluated_again_and_no_bit_changes(vectorized, workers, unwritten, tmp_path):
-    expected = adaptive_run(integrand, vectorized).tobytes()
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["fwbq.evaluate", __name__])
+def test_nothing_recorded_is_evaluated_again_and_no_bit_changes(
+    work, vectorized, workers, unwritten, total, times, tmp_path
+):
+    expected = work(integrand, vectorized=vectorized).tobytes()
+    context = multiprocessing.get_context("forkserver")  # the imports are paid for once
+    context.set_forkserver_preload(["fwbq.integration", "scipy.optimize", "scipy.stats", __name__])
     rng = np.random.default_rng(20)
     kills, rounds, halfway = 0, 0, 0
-    while kills < KILLS:
+    while kills < times:
         rounds += 1
-        journal, answer = tmp_path / f"{rounds}.db", tmp_path / f"{rounds}.answer"
+        answer = tmp_path / f"{rounds}.answer"
+        options = {"vectorized": vectorized, "journal": tmp_path / f"{rounds}.db"}
         durable: set[str] = set()
-        for attempt in range(KILLS + 1):
+        for attempt in range(times + 1):
             log = tmp_path / f"{rounds}.{attempt}.log"
-            process = context.Process(target=run_to_the_end, args=(vectorized, workers, journal, log, answer))
+            process = context.Process(target=run_to_the_end, args=(work, workers, options, log, answer))
             process.start()
-            if kills < KILLS:
+            if kills < times:
                 # Any moment: while the journal is made, during a call, during a commit. Most delays count from the
                 # first call on, so that the kills spread over the run on a slow machine too.
-                while kills % 5 and not log.exists() and process.is_alive():
+                while kills % 5 and not noted(log, "begin") and process.is_alive():
                     time.sleep(0.001)
                 time.sleep(rng.uniform(0.0, 0.1))
                 process.kill()
@@ -105,7 +113,7 @@ def test_nothing_recorded_is_evaluated_again_and_no_bit_changes(vectorized, work
             begun, ended = noted(log, "begin"), noted(log, "end")
             assert not durable & set(begun)  # nothing that was recorded is evaluated again
             assert len(begun) == len(set(begun))
-            now = recorded(journal)
+            now = recorded(options["journal"])
             assert durable <= now  # nothing that was recorded is lost
             assert len(set(ended) - now) <= unwritten
             durable = now
@@ -113,8 +121,8 @@ def test_nothing_recorded_is_evaluated_again_and_no_bit_changes(vectorized, work
                 break
             assert process.exitcode == -9
             kills += 1
-            halfway += 0 < len(durable) < BATCHES * BATCH
+            halfway += 0 < len(durable) < total
         assert process.exitcode == 0
         assert answer.read_bytes() == expected
-        assert len(durable) == BATCHES * BATCH
-    assert halfway >= KILLS // 2
+        assert len(durable) == total
+    assert halfway >= times // 2

@@ -6,12 +6,14 @@ import signal
 import threading
 import time
 import traceback
+from contextlib import contextmanager
 
 import dask
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
 
+import fwbq
 from fwbq.evaluate import EvaluationError, Evaluator
 from fwbq.journal import Journal
 
@@ -19,8 +21,8 @@ DIM = 4
 MATRIX = np.random.default_rng(8).normal(size=(DIM, 30))
 
 
-@pytest.fixture(scope="module")
-def client():
+@contextmanager
+def cluster():
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 1}),
         LocalCluster(
@@ -28,12 +30,25 @@ def client():
             threads_per_worker=1,
             processes=True,
             host="127.0.0.1",
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",  # any port that is free
             worker_dashboard_address=None,
             silence_logs=logging.CRITICAL,  # a killed worker is reported at length
-        ) as cluster,
-        Client(cluster) as client,
+        ) as local,
+        Client(local) as client,
     ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def client():
+    with cluster() as client:
+        yield client
+
+
+@pytest.fixture
+def doomed():
+    """A cluster of one's own, to kill workers of."""
+    with cluster() as client:
         yield client
 
 
@@ -70,11 +85,10 @@ def test_a_cluster_changes_no_bit(client, tmp_path):
     assert len(processes) == 2 and str(os.getpid()) not in processes
 
 
-def test_a_worker_that_is_killed_halfway_changes_no_bit_and_loses_nothing(client, tmp_path):
+def test_a_worker_that_is_killed_halfway_changes_no_bit_and_loses_nothing(doomed, tmp_path):
     x, log = sample(100), tmp_path / "log"
     serial = Evaluator(slow_product(tmp_path / "serial", 0.0), DIM)(x).values
-    client.wait_for_workers(2, timeout=60)
-    victim = next(iter(client.run(os.getpid).values()))
+    victim = next(iter(doomed.run(os.getpid).values()))
     at_the_kill = {}
 
     def kill_halfway():
@@ -87,7 +101,7 @@ def test_a_worker_that_is_killed_halfway_changes_no_bit_and_loses_nothing(client
     with Journal(tmp_path / "run.db", {}) as journal:
         killer = threading.Thread(target=kill_halfway)
         killer.start()
-        result = Evaluator(slow_product(log, 0.01), DIM, executor=client.get_executor(), journal=journal)(x)
+        result = Evaluator(slow_product(log, 0.01), DIM, executor=doomed.get_executor(), journal=journal)(x)
         killer.join()
         assert result.values.tobytes() == serial.tobytes()
         assert (result.n_new, result.n_reused, result.n_skipped, len(journal)) == (100, 0, 0, 100)
@@ -95,11 +109,29 @@ def test_a_worker_that_is_killed_halfway_changes_no_bit_and_loses_nothing(client
     assert 0 < len(at_the_kill["recorded"]) < 100  # it died in between,
     later = {point for _, point in calls(log)[at_the_kill["calls"] :]}
     assert later and not later & at_the_kill["recorded"]  # and what was recorded by then was not evaluated again
-    client.wait_for_workers(2, timeout=60)
-    assert victim not in client.run(os.getpid).values()
 
 
-def test_a_point_that_kills_every_worker_is_named(client, tmp_path):
+def test_an_integral_survives_the_loss_of_a_worker_halfway(doomed, tmp_path):
+    log, measure = tmp_path / "log", fwbq.Gaussian(np.zeros(DIM), 0.1)
+    alone = fwbq.integrate(slow_product(tmp_path / "alone", 0.0), measure, n=24, rng=3)
+    victim = next(iter(doomed.run(os.getpid).values()))
+
+    def kill_halfway():
+        while len(calls(log)) < 12:
+            time.sleep(0.005)
+        os.kill(victim, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_halfway)
+    killer.start()
+    together = fwbq.integrate(slow_product(log, 0.01), measure, n=24, rng=3, executor=doomed.get_executor())
+    killer.join()
+    assert (together.mean, together.sd) == (alone.mean, alone.sd)
+    assert together.interval(0.95) == alone.interval(0.95)
+    assert together.rule.points.tobytes() == alone.rule.points.tobytes()
+    assert together.n_evaluations == 24
+
+
+def test_a_point_that_kills_every_worker_is_named(doomed, tmp_path):
     x = np.arange(6.0)[:, None] * np.ones(DIM)
     killers = tmp_path / "killers"
 
@@ -110,8 +142,7 @@ def test_a_point_that_kills_every_worker_is_named(client, tmp_path):
             os.kill(os.getpid(), signal.SIGKILL)
         return x[0]
 
-    client.wait_for_workers(2, timeout=60)
-    evaluate = Evaluator(deadly, DIM, vectorized=False, on_error="skip", executor=client.get_executor())
+    evaluate = Evaluator(deadly, DIM, vectorized=False, on_error="skip", executor=doomed.get_executor())
     result = evaluate(x)
     assert result.skipped.tolist() == [2] and "KilledWorker" in result.failures[0].reason
     assert result.values[result.kept].tolist() == [0.0, 1.0, 3.0, 4.0, 5.0]
@@ -120,7 +151,6 @@ def test_a_point_that_kills_every_worker_is_named(client, tmp_path):
 
 def test_errors_and_timeouts_on_a_cluster_name_the_point(client):
     x = np.arange(6.0)[:, None] * np.ones(DIM)
-    client.wait_for_workers(2, timeout=60)
 
     def raises(x):
         if x[0] == 3.0:
