@@ -5,6 +5,10 @@ import numpy as np
 import pytest
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "network: needs a package index that pip can reach; skipped when there is none")
+
+
 @pytest.fixture(scope="session")
 def reference():
     """Independent high-precision values, when they lie beside the checkout."""

@@ -150,8 +150,8 @@ def test_no_host_name_is_written_in_the_sources():
         assert "http" not in text and ".org" not in text
 
 
+@pytest.mark.network
 def test_the_real_archive(tmp_path):
-    # Needs the network (or an index that pip is configured for).
     try:
         files = hpn_dream.fetch(tmp_path)
     except RuntimeError as error:
