@@ -64,12 +64,12 @@ class Integration:
     --------
     >>> import numpy as np, fwbq
     >>> run = fwbq.Integration(fwbq.Gaussian([0.0], [[1.0]]), rng=0)
-    >>> for _ in range(4):
-    ...     x = run.ask(5)
+    >>> for _ in range(3):
+    ...     x = run.ask(4)
     ...     run.tell(x, np.cos(x[:, 0]))
     >>> result = run.result()
-    >>> bool(abs(result.mean - np.exp(-0.5)) < 1e-4), result.n_evaluations
-    (True, 20)
+    >>> bool(abs(result.mean - np.exp(-0.5)) < 1e-2), result.n_evaluations
+    (True, 12)
     """
 
     def __init__(
