@@ -3,9 +3,15 @@
 import os
 import re
 import warnings
+from functools import partial
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+from docutils import nodes
+from docutils.utils.math import MathError
+from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx.util import logging
 
 import fwbq
 
@@ -17,7 +23,6 @@ release = version = fwbq.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "numpydoc",
     "myst_parser",
     "sphinx_gallery.gen_gallery",
@@ -37,6 +42,7 @@ nitpicky = True
 _OTHERS = "numpy|scipy|pandas|matplotlib|concurrent|np|os|pathlib|collections|typing|abc"
 nitpick_ignore_regex = [("py:.*", rf"({_OTHERS})\..*")]
 
+html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_title = "fwbq"
 html_static_path = ["_static"]
@@ -45,17 +51,18 @@ html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": False,
     "secondary_sidebar_items": ["page-toc"],
-    "header_links_before_dropdown": 6,
+    "navbar_center": [],
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+html_sidebars = {"**": ["globaltoc.html"]}
 html_show_sourcelink = False
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"/plot_",
-    "ignore_pattern": r"/hpn_dream|/__init__",
+    "ignore_pattern": r"__init__\.py",
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_memory": False,
@@ -101,6 +108,19 @@ def _escape_bars(app, what, name, obj, options, lines):
         lines[i] = "".join(part if LITERAL.fullmatch(part) else part.replace("|", r"\|") for part in parts)
 
 
+def _formula(self, node, *, as_block):
+    """Write a formula as MathML, which browsers set by themselves: no script, no network."""
+    # Commands that docutils does not know and that have an equal, or change nothing but a size.
+    formula = re.sub(r"\\[Bb]igg?[lr]?(?![a-zA-Z])", "", node.astext().strip().replace(r"\dots", r"\ldots"))
+    try:
+        self.body.append(tex2mathml(formula, as_block=as_block))
+    except MathError as error:
+        logging.getLogger(__name__).warning("cannot set %r: %s", node.astext(), error, location=node)
+    raise nodes.SkipNode
+
+
 def setup(app):
+    inline, block = partial(_formula, as_block=False), partial(_formula, as_block=True)
+    app.add_html_math_renderer("mathml", (inline, None), (block, None))
     app.connect("builder-inited", _write_pairs)
     app.connect("autodoc-process-docstring", _escape_bars, priority=100)
