@@ -112,6 +112,7 @@ def _formula(self, node, *, as_block):
     """Write a formula as MathML, which browsers set by themselves: no script, no network."""
     # Commands that docutils does not know and that have an equal, or change nothing but a size.
     formula = re.sub(r"\\[Bb]igg?[lr]?(?![a-zA-Z])", "", node.astext().strip().replace(r"\dots", r"\ldots"))
+    formula = re.sub(r"\\[td]?frac(\w)(\w)", r"\\frac{\1}{\2}", formula)
     try:
         self.body.append(tex2mathml(formula, as_block=as_block))
     except MathError as error:

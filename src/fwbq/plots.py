@@ -103,10 +103,13 @@ def _axes(axes: Any, count: int, size: tuple[float, float], *, columns: int | No
     return flat[:count]
 
 
+#: Colours for names that are not in METHODS: none of theirs, so that the two can stand in one figure.
+SPARE = (PURPLE, BLACK, "#882255", "#999933", "#332288")
+
+
 def _method(name: str, position: int) -> tuple[str, str]:
-    """Colour and dash of a method; unknown names take the next free ones."""
-    spare = [PURPLE, BLUE, GREEN, VERMILLION, ORANGE, SKY, BLACK]
-    return METHODS.get(name, (spare[position % len(spare)], "-"))
+    """Colour and dash of a method; unknown names take the spare ones in turn."""
+    return METHODS.get(name, (SPARE[position % len(SPARE)], "-"))
 
 
 def _field(ax: Axes, frame: pd.DataFrame, value: str, **kwargs: Any) -> Any:
