@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mpmath import mp, mpf
-from scipy import integrate, stats
+from scipy import stats
 
 import fwbq
 from fwbq import chema, theory
@@ -110,14 +110,14 @@ def test_e7_marginal_likelihood_by_brute_force():
     x = -np.array([0.4, 0.6, 0.5]) / (np.array([0.4, 0.6, 0.5]) + K)
     N = 3
 
-    def integrand(v, log_s):
-        s = exp(log_s)
-        likelihood = np.prod(stats.norm.pdf(y, x * v, s))
-        return likelihood * stats.norm.pdf(v, 1.0, s * sqrt(N / (x @ x)))  # d sigma / sigma = d log sigma
-
-    value, _ = integrate.nquad(
-        integrand, [lambda t: (1 - 60 * exp(t), 1 + 60 * exp(t)), (-6.0, 6.0)], opts={"epsrel": 1e-9, "limit": 200}
-    )
+    # On a grid over log sigma (d sigma / sigma = d log sigma) and, for each, over V around where the integrand is.
+    log_s = np.linspace(-8.0, 8.0, 1601)
+    s = np.exp(log_s)[:, None]
+    precision = (x @ x) * (1 + 1 / N)
+    v = (x @ y + x @ x / N) / precision + s / sqrt(precision) * np.linspace(-10.0, 10.0, 201)
+    likelihood = np.prod([stats.norm.pdf(y[i], x[i] * v, s) for i in range(N)], axis=0)
+    prior = stats.norm.pdf(v, 1.0, s * sqrt(N / (x @ x)))
+    value = np.trapezoid(np.trapezoid(likelihood * prior, v, axis=1), log_s)
     assert chema.log_likelihood(data, (), np.array([[K]]))[0] == pytest.approx(np.log(value), abs=1e-6)
 
 
@@ -146,11 +146,37 @@ def test_e9_sharper_constants():
     assert np.all(sharp < printed)
 
 
+def test_e10_bayesian_quadrature_is_exact_in_finite_dimension():
+    kernel = fwbq.RandomFourier(fwbq.ExpQuad(0.8), 5, 2, rng=0)
+    embedding = fwbq.embed(kernel, fwbq.Gaussian([0.0, 0.0], np.eye(2)))
+    few, enough = (fwbq.bayes_rule(embedding, ball(n)) for n in (4, 8))
+    assert few.mmd2 > 1e-6
+    assert enough.rank == 5
+    assert enough.mmd2 < 1e-12
+
+
 def test_e12_weights_need_not_sum_to_one(gaussian):
     design = fwbq.FrankWolfe(gaussian, candidates=ball(500), rng=0)
     points = design.take(10)
     assert abs(fwbq.bayes_rule(gaussian, points).weights.sum() - 1) > 0.05
     assert fwbq.bayes_rule(gaussian, points, prior_mean="constant").weights.sum() == pytest.approx(1, abs=1e-12)
+
+
+def test_e13_equal_weights_can_be_exact():
+    x = np.arange(6) / 6
+    degrees = np.arange(6)
+    features = np.hstack([np.cos(2 * pi * np.outer(x, degrees)), np.sin(2 * pi * np.outer(x, degrees))])
+    mean = np.r_[1.0, np.zeros(11)]
+    assert np.abs(features.mean(axis=0) - mean).max() < 1e-14
+
+
+def test_e14_a_few_thousand_candidates_are_enough(gaussian):
+    errors = [
+        fwbq.FrankWolfe(gaussian, candidates=gaussian.measure.sample(m, 0)).rule(200).mmd for m in (30, 2000, 8000)
+    ]
+    assert errors[0] > 3 * errors[1]
+    assert errors[1] == pytest.approx(errors[2], rel=0.2)
+    assert errors[2] < 0.3 * 8000**-0.25
 
 
 def test_e15_line_search_is_clipped(gaussian):
@@ -186,6 +212,18 @@ def test_e18_features_need_the_conjugate():
     exact = fwbq.ExpQuad(0.8)(x[None], y[None])[0, 0]
     assert right == pytest.approx(exact, abs=0.01)
     assert abs(printed - exact) > 0.1
+
+
+def test_e19_feature_weights_explode_and_a_cap_repairs_them(gaussian):
+    embedding = fwbq.embed(fwbq.RandomFourier(fwbq.ExpQuad(0.8), 500, 2, rng=0), gaussian.measure)
+    design = fwbq.FrankWolfe(embedding, step="line-search", candidates=ball(1000), rng=0)
+
+    def error(n, cap=None):
+        rule = fwbq.bayes_rule(embedding, design.take(n), max_abs_weights=cap)
+        return fwbq.mmd2(gaussian, rule.points, rule.weights)
+
+    assert error(150) > 10 * error(30)
+    assert error(150, cap=2.0) < error(30)
 
 
 def test_e20_line_search_weights_differ(gaussian):

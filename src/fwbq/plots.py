@@ -201,7 +201,7 @@ def rule(rule: Rule, ax: Axes | None = None, *, title: str | None = None, larges
     size = np.abs(rule.weights) / (largest or np.abs(rule.weights).max())
     colours = np.where(rule.weights >= 0.0, BLUE, VERMILLION)
     area = 4.0 + float(np.clip(2000.0 / len(rule), 20.0, 80.0)) * size
-    ax.scatter(*rule.points.T, s=area, c=colours, edgecolor="white", linewidth=0.5, zorder=3)
+    ax.scatter(rule.points[:, 0], rule.points[:, 1], s=area, c=colours, edgecolor="white", linewidth=0.5, zorder=3)
     ax.set(xlabel="$x_1$", ylabel="$x_2$", title=title or "")
     ax.grid(False)
     return ax
