@@ -27,7 +27,7 @@ def exact(value) -> np.longdouble:
 
 
 # ---------------------------------------------------------------- double-exponential quadrature on a piece and a tail
-_t = np.linspace(Real(-6.2), Real(6.2), 301)
+_t = np.linspace(Real(-6.2), Real(6.2), 251)
 _s = PI_2 * np.sinh(_t)
 FROM_LEFT = 1 / (1 + np.exp(-2 * _s))
 TO_RIGHT = 1 / (1 + np.exp(2 * _s))

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from .._validate import Array
-from ..kernels import ExpQuad, Kernel, Matern, Matern12, Matern32, Matern52, PeriodicSobolev, ProductKernel
+from ..kernels import ExpQuad, Kernel, Matern, Matern12, Matern32, Matern52, PeriodicSobolev
 from ..measures import Gaussian, Measure, Product, TruncatedGaussian, Uniform
 from .base import Embedding, products_of_others, refuse, register
 from .distribution import DistributionDensity
@@ -14,7 +14,7 @@ from .line import Density, Line, UniformOnInterval
 from .matern import MaternNormal, MaternUniform
 from .normal import NormalOnInterval
 from .periodic import SobolevUniform
-from .quadrature import QuadratureLine, of_difference
+from .quadrature import QuadratureLine, of_difference, periodic
 
 _FAMILIES = [ExpQuad, Matern12, Matern32, Matern52]
 
@@ -63,7 +63,7 @@ def lines(kernel: Kernel, measure: Measure) -> list[Line]:
         raise refuse(kernel, measure, "the coordinates of the measure depend on each other")
     if not all(map(of_difference, kernels)):
         raise refuse(kernel, measure, "1-d quadrature needs factors that are functions of x - y")
-    if any(map(_periodic, kernels)) and (np.any(measure.lower < 0.0) or np.any(measure.upper > 1.0)):
+    if any(map(periodic, kernels)) and (np.any(measure.lower < 0.0) or np.any(measure.upper > 1.0)):
         raise refuse(kernel, measure, "a periodic kernel needs a measure on the unit cube")
     return [line_of(k, p) for k, p in zip(kernels, densities, strict=True)]
 
@@ -132,9 +132,3 @@ def _cross(kernel: Kernel, a: Line, b: Line) -> float:
         difference = NormalOnInterval(p.mean - q.mean, float(np.hypot(p.sd, q.sd)))
         return float(line_of(kernel, difference).mean(np.zeros(1))[0])
     return q.expectation(a, a.breaks())
-
-
-def _periodic(kernel: Kernel) -> bool:
-    if isinstance(kernel, ProductKernel):
-        return any(map(_periodic, kernel.kernels))
-    return isinstance(kernel, PeriodicSobolev)

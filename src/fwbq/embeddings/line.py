@@ -198,8 +198,8 @@ def integrate_panels(
 ) -> float:
     """Return the integral over panels [left_i, right_i] by Gauss-Legendre rules of 20 nodes and bisection.
 
-    A panel is split until it agrees with its two halves to 1e-14 of the whole integral and of what stands ``beside`` it;
-    all active panels are evaluated in one call.
+    A panel is split until it agrees with its two halves to 1e-14 of the whole integral and of what stands ``beside``
+    it; all active panels are evaluated in one call.
 
     Raises
     ------

@@ -25,6 +25,9 @@ _UNSEEN = 1e-17
 _UNSEEN_BOUND = 1e-24
 # Width in log t of the panels between x and the end of a peak.
 _LOG_PANEL = 1.4
+# So many points, neighbours on the line, are treated together; panels with less than this part of the result drop out.
+_NEIGHBOURS = 256
+_UNSEEN_PANEL = 1e-23
 _BLOCK = 1 << 19
 
 
@@ -75,14 +78,9 @@ class QuadratureLine(Line):
         return [_Panels.of(side, lengthscale(self.kernel) / abs(side.scale)) for side in self.p.sides()]
 
     def _integral(self, x: Array, function: Function) -> Array:
-        out = np.zeros_like(x)
-        for panels in self._panels:
-            side, nodes = panels.side, panels.nodes
-            # Distances from the origin of the side tell apart what x and y themselves cannot.
-            t = (x - side.origin) / side.scale
-            for rows in _slices(x.size, _BLOCK // max(1, nodes.size)):
-                out[rows] += function(side.scale * (t[rows, None] - nodes)) @ panels.weights
-            if kinked(self.kernel):
+        out = self._narrow(x, function)
+        if kinked(self.kernel):
+            for panels in self._panels:
                 _split_panels(out, x, panels, function)
                 _split_peak(out, x, panels, function)
         wide = [panels for panels in self._panels if panels.wide_mass.size]
@@ -94,6 +92,30 @@ class QuadratureLine(Line):
                 i, j = np.nonzero(bound > least[:, None])
                 for pairs in _slices(i.size, _BLOCK // (2 * ORDER * _GRID.size)):
                     np.add.at(out, rows.start + i[pairs], self._around(x[rows][i[pairs]], panels, j[pairs], function))
+        return out
+
+    def _narrow(self, x: Array, function: Function) -> Array:
+        """Return the integrals over the narrow panels, for neighbouring points together so that far panels drop out."""
+        out = np.zeros_like(x)
+        order = np.argsort(x)
+        for rows in _slices(x.size, _NEIGHBOURS):
+            i = order[rows]
+            low, high = x[i[0]], x[i[-1]]
+            seen = [np.ones(panels.mass.size, dtype=bool) for panels in self._panels]
+            if not periodic(self.kernel):
+                # The kernel falls with the distance: what a panel gives at most, and what some panel gives at least.
+                gaps = [np.maximum(np.maximum(p.low - high, low - p.high), 0.0) for p in self._panels]
+                most = [p.mass * self._profile(gap) for p, gap in zip(self._panels, gaps, strict=True)]
+                spans = [np.maximum(high - p.low, p.high - low) for p in self._panels]
+                least = [p.mass * self._profile(span) for p, span in zip(self._panels, spans, strict=True)]
+                sure = max(float(part.max(initial=0.0)) for part in least)
+                seen = [part >= _UNSEEN_PANEL * sure for part in most]
+            for panels, some in zip(self._panels, seen, strict=True):
+                # Distances from the origin of the side tell apart what x and y themselves cannot.
+                t = (x[i] - panels.side.origin) / panels.side.scale
+                nodes, weights = panels.nodes[some].ravel(), panels.weights[some].ravel()
+                for part in _slices(i.size, _BLOCK // max(1, nodes.size)):
+                    out[i[part]] += function(panels.side.scale * (t[part, None] - nodes)) @ weights
         return out
 
     def _bounds(self, x: Array, panels: "_Panels") -> Array:
@@ -125,7 +147,11 @@ class QuadratureLine(Line):
 
 @dataclass(frozen=True, eq=False)
 class _Panels:
-    """The panels of one side, cut for a lengthscale: narrow ones with their nodes, wide ones with their mass."""
+    """The panels of one side, cut for a lengthscale: narrow ones with their nodes, wide ones with their mass.
+
+    The rows of ``nodes`` and ``weights``, of shape (m, 20), are the narrow panels, after the peak if there is one; they
+    lie between ``low`` and ``high`` and hold the ``mass``.
+    """
 
     side: Side
     start: float
@@ -133,6 +159,9 @@ class _Panels:
     right: Array
     nodes: Array
     weights: Array
+    low: Array
+    high: Array
+    mass: Array
     wide_left: Array
     wide_right: Array
     wide_mass: Array
@@ -158,11 +187,14 @@ class _Panels:
         ends = np.concatenate([cut[1:] for cut in cuts]) if cuts else np.empty(0)
         nodes, weights = panel_nodes(starts, ends)
         weights = weights * side.density(nodes)
-        nodes, weights = nodes.ravel(), weights.ravel()
+        first, last = starts, ends
         if start > 0.0:
-            extra, extra_weights = side.peak(start)
-            nodes, weights = np.concatenate([extra, nodes]), np.concatenate([extra_weights, weights])
-        return cls(side, start, starts, ends, nodes, weights, left[wide], right[wide], mass[wide])
+            peak, peak_weights = side.peak(start)
+            nodes, weights = np.vstack([peak, nodes]), np.vstack([peak_weights, weights])
+            first, last = np.concatenate([[0.0], starts]), np.concatenate([[start], ends])
+        bounds = np.sort([side.position(first), side.position(last)], axis=0)
+        narrow = (starts, ends, nodes, weights, bounds[0], bounds[1], weights.sum(axis=1))
+        return cls(side, start, *narrow, left[wide], right[wide], mass[wide])
 
 
 def _split_panels(out: Array, x: Array, panels: _Panels, function: Function) -> None:
@@ -217,6 +249,13 @@ def kinked(kernel: Kernel) -> bool:
     if isinstance(kernel, ProductKernel):
         return any(kinked(factor) for factor in kernel.kernels)
     return not isinstance(kernel, ExpQuad)
+
+
+def periodic(kernel: Kernel) -> bool:
+    """Whether a kernel is periodic, so that it does not fall with the distance."""
+    if isinstance(kernel, ProductKernel):
+        return any(periodic(factor) for factor in kernel.kernels)
+    return isinstance(kernel, PeriodicSobolev)
 
 
 def of_difference(kernel: Kernel) -> bool:
