@@ -541,9 +541,11 @@ def test_the_timeout_thread_keeps_numpys_error_state():
 # -- lost workers, interruptions, full disks --------------------------------------------------------------------------
 
 
-def kills_its_process(x):
+def kills_its_process(x, path):
     if x[0] == 5.0:
-        time.sleep(0.3)
+        with Journal(path, None) as journal:
+            while len(journal) < 5:  # the other worker goes on meanwhile
+                time.sleep(0.01)
         os.kill(os.getpid(), signal.SIGKILL)
     return 10.0 * x[0]
 
@@ -553,7 +555,7 @@ def test_a_broken_pool_is_a_clear_error_that_keeps_what_was_finished(tmp_path):
     tag = "ten times"
     options = {"vectorized": False, "journal": path, "tag": tag, "on_error": "skip"}
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-        with Evaluator(kills_its_process, 1, executor=pool, **options) as evaluate:
+        with Evaluator(functools.partial(kills_its_process, path=path), 1, executor=pool, **options) as evaluate:
             with pytest.raises(EvaluationError, match="BrokenProcessPool") as error:
                 evaluate(LINE)
             assert 5 in [failure.index for failure in error.value.failures]
