@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import chema, embeddings, plots, problems, theory
-    from .designs import MonteCarlo, QMC, BlendedPairwise, FrankWolfe, OBQ, RandomPivot, SBQ, refine
+    from .designs import OBQ, QMC, SBQ, BlendedPairwise, FrankWolfe, MonteCarlo, RandomPivot, refine
     from .embeddings import Embedding, embed
     from .integration import Integration, IntegrationResult, integrate
     from .kernels import ExpQuad, Kernel, Matern12, Matern32, Matern52, PeriodicSobolev, RandomFourier, Stein
@@ -55,7 +55,6 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _HOME:
-        # The attribute is set after the import, so that the function integrate is not hidden by its module's name.
         value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
     elif name in _MODULES:
         value = import_module(f"{__name__}.{name}")

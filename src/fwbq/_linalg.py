@@ -147,7 +147,7 @@ class Factor(Protocol):
 def equilibration(diagonal: FloatArray) -> FloatArray:
     """Return powers of two s that bring the diagonal of diag(s) K diag(s) into [1/2, 2) (1 where the diagonal is 0)."""
     exponent = np.frexp(np.where(diagonal > 0, diagonal, 1.0))[1]
-    return np.ldexp(1.0, -(exponent // 2))
+    return np.asarray(np.ldexp(1.0, -(exponent // 2)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -323,7 +323,7 @@ class LowRankFactor:
         c, _ = self._split(b)
         inside = np.sum((c.T**2 / (self.singular**2 + self.nugget)).T, axis=0)
         rank = len(self.singular)
-        return np.maximum(self.quadratic(b) / max(self.size - used, 1), inside / max(rank - used, 1))
+        return np.asarray(np.maximum(self.quadratic(b) / max(self.size - used, 1), inside / max(rank - used, 1)))
 
     @property
     def independent(self) -> None:

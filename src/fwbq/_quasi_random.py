@@ -11,7 +11,7 @@ def quasi_random(size: int, dim: int) -> NDArray[np.float64]:
 
     .. math:: u_i = \tfrac12 + i\,(\phi^{-1}, \dots, \phi^{-d}) \bmod 1, \qquad \phi^{d+1} = \phi + 1.
 
-    Nested, free of parameters, never on the boundary in practice, and evenly spread in the few dimensions it is used in.
+    Nested, free of parameters, and evenly spread in the few dimensions it is used in.
 
     Examples
     --------

@@ -537,7 +537,8 @@ def limited(number: int, maximum: int, name: str, what: str, remedy: str) -> int
 def not_positive_semidefinite(jitter: float) -> ValueError:
     """Return the error for a Gram matrix that no small jitter makes positive definite."""
     return ValueError(
-        f"`kernel` must be positive semidefinite, but its Gram matrix is not, even with {jitter:g} of its diagonal added: "
+        f"`kernel` must be positive semidefinite, but its Gram matrix is not, even with {jitter:g} of its diagonal "
+        "added: "
         "check that k(x, y) is a valid covariance"
     )
 
@@ -553,8 +554,8 @@ def same_width(width: int, known: int, name: str) -> int:
 def contradiction(point: Array, known: Array, value: Array) -> ValueError:
     """Return the error for two different values at one point."""
     return ValueError(
-        f"`values` at the point {point.tolist()} is {value.tolist()}, but {known.tolist()} was told before: an integrand "
-        "has one value at a point (if it is noisy, average, or move the point)"
+        f"`values` at the point {point.tolist()} is {value.tolist()}, but {known.tolist()} was told before: an "
+        "integrand has one value at a point (if it is noisy, average, or move the point)"
     )
 
 
