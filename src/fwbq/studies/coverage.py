@@ -49,7 +49,7 @@ GROUPS: dict[str, str] = {
 DIMS = (1, 2, 3, 5)
 SIZES = (10, 30, 100)
 #: Problems per family, dimension and n: fewer where each costs more.
-REPLICATES = {10: 60, 30: 40, 100: 24}
+REPLICATES = {10: 30, 30: 16, 100: 6}
 QUICK_REPLICATES = {10: 4, 30: 2}
 LEVELS = (0.68, 0.95)
 #: Independent scrambles of the Sobol rule; each has n / 5 points.
