@@ -22,6 +22,7 @@ _NEGLIGIBLE = 1e-16
 # Densities with numerical noise of their own stop improving below this: a further cut must gain a factor 1.4.
 _NOISE = 1e-8
 _LEVELS = 70
+_MOST = 2000
 # Tails are followed by doubling until they hold less than this; light ones, which end within 2^12 spreads, further.
 _TAIL = 1e-20
 _LIGHT_TAIL = 1e-120
@@ -106,7 +107,7 @@ def _side(density: _FromOrigin, marks: Array, end: float, spread: float) -> Side
     edges = np.unique(np.concatenate([[0.0], marks[(marks > 0.0) & (marks < end)], [end]]))
     power = _power(density, spread)
     if power == 0.0:
-        return _resolve(Side(0.0, 1.0, density, edges))
+        return _resolve(Side(0.0, 1.0, density, edges), density.family.name)
     side = Side(0.0, 1.0, replace(density, power=power), edges[1:], power)
     length = float(edges[1])
     # Short enough for the Gauss-Jacobi rule; for densities that are a power times a smooth function no cut is needed.
@@ -115,7 +116,8 @@ def _side(density: _FromOrigin, marks: Array, end: float, spread: float) -> Side
         if abs(fine - coarse) <= max(_NEGLIGIBLE, 5e-14 * fine):
             break
         length *= 0.5
-    return _resolve(replace(side, edges=np.concatenate([[length], edges[edges > length]])))
+    whole = replace(side, edges=np.concatenate([[length], edges[edges > length]]))
+    return _resolve(whole, density.family.name)
 
 
 def _tail(density: Callable[[Array], Array], centre: float, spread: float) -> Array:
@@ -143,7 +145,7 @@ def _power(density: _FromOrigin, spread: float) -> float:
     return 0.0 if smooth or power <= -1.0 or power > 8.0 else power
 
 
-def _resolve(side: Side) -> Side:
+def _resolve(side: Side, name: str) -> Side:
     """Cut the panels in halves until each resolves the density."""
     left, right = side.edges[:-1], side.edges[1:]
     before = np.full(left.size, np.inf)
@@ -161,6 +163,9 @@ def _resolve(side: Side) -> Side:
         unresolved = ~((error < _RESOLVED * largest) | noisy | small) & (middle > left) & (middle < right)
         if not np.any(unresolved):
             break
+        if np.count_nonzero(unresolved) > _MOST:
+            # A density that goes on and on, as of the circular vonmises, or that is nothing but noise.
+            raise _validate.not_converged(f"the density of {name}", _RESOLVED)
         done.append(middle[unresolved])
         left, right = (
             np.concatenate([left[unresolved], middle[unresolved]]),
