@@ -60,6 +60,11 @@ class KineticFamily:
         low = [float(np.quantile(level[level > 0.0], 0.2)) if np.any(level > 0.0) else 1.0 for level in levels]
         return LogScale([low[0]] + [low[1]] * len(self.names[0]))
 
+    @property
+    def alike(self) -> bool:
+        """They are: the same data, the same kind of function."""
+        return True
+
     def log_integrands(self, x: FloatArray, which: NDArray[np.intp]) -> FloatArray:
         """Return log likelihoods (n, len(which))."""
         models = [self.names[i] for i in which]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validate
-from .evidence import Evidences, map_probabilities
+from .evidence import Evidences, leader, map_probabilities
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -153,10 +153,7 @@ class Comparison:
 
     @property
     def _best(self) -> int:
-        log_posterior = self.evidences.log_median + self.log_prior
-        # Of models that are equally likely the MAP (a certain one has probability 1 and the others 0) the higher
-        # median leads.
-        return int(np.lexsort((log_posterior, np.round(self.map_probabilities, 9)))[-1])
+        return leader(self.map_probabilities, self.evidences.log_median + self.log_prior)
 
     @property
     def map_probability(self) -> float:

@@ -159,6 +159,11 @@ def map_probabilities(evidences: Evidences, log_prior: Array) -> Array:
     return np.asarray(out / out.sum())
 
 
+def leader(chances: Array, score: Array) -> int:
+    """Return the position of the model most likely the MAP; of equals (to 1e-4) the higher score, then the first."""
+    return int(np.lexsort((-np.arange(len(score)), score, np.round(chances, 4)))[-1])
+
+
 def _levels(size: int) -> Array:
     """Return quantile levels, dense in the middle and out to 1e-9 in the tails."""
     return np.asarray(ndtr(np.linspace(-6.0, 6.0, size + 1)))

@@ -26,8 +26,14 @@ _BOUNDS = (0.05, 50.0)
 _PRIOR = (0.0, 0.7)
 #: Models whose likelihoods decide the length-scales; more change nothing.
 _POOL = 100
-#: Log likelihoods further below the largest are of no account for the evidence and would only roughen the process.
-_DEPTH = 600.0
+#: Log likelihoods further below the largest are compressed (their logarithm grows instead): they are of no account for
+#: the evidence and would only stretch the process.
+_DEPTH = 1000.0
+#: A likelihood of zero is taken to be so many natural logarithms below the least positive one of its model. A deeper
+#: step would make the process overshoot beside it.
+_STEP = 20.0
+#: Effective nodes below which quasi-random nodes are taken not to have seen the peak.
+_FEW = 10.0
 #: Memory of one block of models on the nodes, in doubles.
 _BLOCK = 8_000_000
 #: Most nodes, in no order that matters, over which a double sum is taken.
@@ -48,10 +54,10 @@ class LogProcess:
         \pi_i \propto p\,e^{m_i},
 
     which is Student-t with scale\ :sup:`2` = :math:`a_i \iint \pi_i c\, \pi_i`. To it is added the square of the
-    second-order term :math:`\tfrac12 a_i (\int \pi_i c(x, x) - \iint \pi_i c\,\pi_i)` and, where the nodes are
-    quasi-random, :math:`\sum_q \pi_{iq}^2 - 1/Q`, the variance that independent nodes would have. The amplitude is
-    the mean of the maximum-likelihood one and the mean squared leave-one-out residual weighed by the square root of
-    the likelihood: where the likelihood is large, errors matter, and there the process is often rougher than elsewhere.
+    second-order term :math:`\tfrac12 a_i (\int \pi_i c(x, x) - \iint \pi_i c\,\pi_i)` and the error of
+    the sum over the nodes, which counts where few of them carry it. The amplitude is the mean of the
+    maximum-likelihood one and the mean squared leave-one-out residual weighed by the square root of the likelihood:
+    where the likelihood is large, errors matter, and there the process is often rougher than elsewhere.
 
     A model whose likelihood is zero at every point has evidence zero (log evidence -1e300) without any error.
 
@@ -85,7 +91,7 @@ class LogProcess:
         top = values.max(axis=0)
         nothing = ~np.isfinite(top)  # a model whose likelihood is zero wherever we looked
         top = np.where(nothing, 0.0, top)
-        F = np.maximum(values - top, -_DEPTH)
+        F = _levelled(values - top)
         F[:, nothing] = 0.0
         kernel = kernel or _fitted(points, F)
         K = kernel(points)
@@ -117,7 +123,7 @@ class LogProcess:
             second = 0.5 * (amplitude[part] * point - first)
             variance[part] = first + second**2
             if not at.exact:
-                variance[part] += np.maximum(np.einsum("qm,qm->m", share, share) - 1.0 / len(share), 0.0)
+                variance[part] += _node_variance(at, share)
         centre = np.where(nothing, -np.inf, centre + top)
         return cls(
             kernel,
@@ -129,6 +135,39 @@ class LogProcess:
                 np.zeros(m),
             ),
         )
+
+
+def _levelled(F: Array) -> Array:
+    """Log likelihoods (n, m) relative to the largest, with what is far below it compressed and zeros put on a step."""
+    zero = F == -np.inf
+    F = np.where(zero, 0.0, F)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        F = np.where(F < -_DEPTH, -_DEPTH * (1.0 + np.log(-F / _DEPTH)), F)
+    return np.where(zero, F.min(axis=0) - _STEP, F)
+
+
+def _node_variance(at: Nodes, share: Array) -> Array:
+    r"""Variance of the log of the sum over the nodes, (m,), by how few of them carry it.
+
+    On one axis of a tensor rule a Gaussian peak of width w is summed, with nodes h apart, to
+    :math:`2 e^{-2 \pi^2 w^2 / h^2}` of its integral, and the second difference of the logarithms at the peak is
+    :math:`h^2 / w^2`. Quasi-random nodes are held to have the error of independent ones; when fewer than ten carry the
+    sum, the peak may lie between them and be higher by far.
+    """
+    if at.axes is None:
+        squares = np.einsum("qm,qm->m", share, share)
+        unseen = at.points.shape[1] * np.maximum(np.log(_FEW * squares), 0.0)
+        return np.asarray(np.maximum(squares - 1.0 / len(share), 0.0) * (1.0 + unseen) ** 2)
+    shape = tuple(len(axis) for axis in at.axes)
+    cube = share.reshape(*shape, share.shape[1])
+    total = np.zeros(share.shape[1])
+    for i, size in enumerate(shape):
+        p = np.log(np.maximum(cube.sum(axis=tuple(j for j in range(len(shape)) if j != i)), np.finfo(float).tiny))
+        at_peak = np.clip(np.argmax(p, axis=0), 1, size - 2)
+        before, peak, after = (p[at_peak + step, np.arange(p.shape[1])] for step in (-1, 0, 1))
+        bend = np.maximum(2.0 * peak - before - after, 1e-3)
+        total += (2.0 * np.exp(-2.0 * np.pi**2 / bend)) ** 2
+    return total
 
 
 def _double_sum(kernel: Kernel, at: Nodes, B: Array, o: Array, share: Array) -> Array:

@@ -16,6 +16,9 @@ from .coordinates import Coordinates
 
 Array = NDArray[np.float64]
 
+#: More models than this under one measure share their length-scales.
+_MANY = 32
+
 
 @dataclass(frozen=True, eq=False)
 class Model:
@@ -26,8 +29,7 @@ class Model:
     log_integrand : callable
         The log likelihood: points (n, d) to values (n,). Minus infinity is a likelihood of zero.
     measure : Measure
-        The prior p over the parameters of the model. Models with the same measure share design, weights and
-        hyper-parameters.
+        The prior p over the parameters of the model. Models with the same measure share the design.
     coordinates : Coordinates, optional
         Where the log likelihood is smooth; by default the measure's own, standardised.
     vectorized : bool, optional
@@ -78,6 +80,10 @@ class Family(Protocol):
     def names(self) -> Sequence[Hashable]:
         """What the models are called."""
 
+    @property
+    def alike(self) -> bool:
+        """Whether the log integrands resemble each other, so that all of them tell the length-scales of each."""
+
     def log_integrands(self, x: Array, which: NDArray[np.intp]) -> Array:
         """Return the log integrands (n, len(which)) of the models `which` at points (n, d)."""
 
@@ -101,6 +107,11 @@ class ModelFamily:
     def coordinates(self) -> Coordinates | None:
         """The coordinates they share."""
         return self.models[0].coordinates
+
+    @property
+    def alike(self) -> bool:
+        """Functions given one by one may be of any kind; many of them are taken together to save time."""
+        return len(self.models) > _MANY
 
     def log_integrands(self, x: Array, which: NDArray[np.intp]) -> Array:
         """Return the log integrands (n, len(which))."""

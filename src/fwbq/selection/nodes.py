@@ -40,7 +40,7 @@ class Nodes:
     axes : tuple of (q,) arrays, or None
         The coordinates of a tensor rule, whose points are their product in C order.
     exact : bool
-        Whether the sum over the nodes is the integral for all purposes; else it has the error of a sample.
+        Whether the sum over the nodes is the integral; else it has an error where few of them carry it.
     """
 
     points: Array
@@ -82,7 +82,7 @@ def _tensor(sides: list[tuple[Array, Array]]) -> Nodes:
     log_weights = np.zeros(())
     for _, log_w in sides:
         log_weights = np.add.outer(log_weights, log_w)
-    return Nodes(points, log_weights.ravel(), axes, True)
+    return Nodes(points, log_weights.ravel(), axes, False)
 
 
 def _legendre(low: float, high: float, size: int) -> tuple[Array, Array]:

@@ -22,7 +22,7 @@ from ..posterior import Amplitude
 from ..rules import bayes_rule
 from .comparison import Comparison, Stage
 from .coordinates import Coordinates, Standard
-from .evidence import Evidences, map_probabilities
+from .evidence import Evidences, leader, map_probabilities
 from .linear_process import linear_evidences
 from .log_process import LogProcess
 from .model import Family, Model, families
@@ -98,7 +98,13 @@ class _Runner:
             if len(inside) < len(points):
                 keep = np.sort(first)
                 points, values = points[keep], values[keep]
-            return LogProcess.fit(self.coordinates.forward(points), values, self._nodes, self.kernel).evidences
+            places = self.coordinates.forward(points)
+            if self.family.alike or self.kernel is not None:
+                return LogProcess.fit(places, values, self._nodes, self.kernel).evidences
+            each = Evidences.empty(values.shape[1])
+            for j in range(values.shape[1]):
+                each = each.put(np.array([j]), LogProcess.fit(places, values[:, [j]], self._nodes).evidences)
+            return each
         measure = self.family.measure
         rule = bayes_rule(embed(self.kernel or ExpQuad(measure.scale), measure), points)
         chosen = np.array([np.flatnonzero(rule.index == i)[0] for i in range(len(rule.points))])
@@ -248,7 +254,7 @@ def compare_families(
                 if new:
                     evidences = evidences.put(runner.slots[runner.active], runner.posteriors())
             chances = map_probabilities(evidences, log_prior)
-            best = int(np.lexsort((evidences.log_median + log_prior, np.round(chances, 9)))[-1])
+            best = leader(chances, evidences.log_median + log_prior)
             history.append(Stage(size, spent, contenders, evidences, best, float(chances[best])))
             bar.advance(1)
             decided = _decided(evidences, log_prior, best, float(chances[best]), stop, tol, seed)

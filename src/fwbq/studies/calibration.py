@@ -50,7 +50,7 @@ _NEAR = 8.0
 def dataset(number: int) -> tuple[Dataset, dict[str, Any]]:
     """Return the simulated data set of this number and how it was made; every number is another mixture of settings."""
     rng = np.random.default_rng([2015, number])
-    settings = {
+    settings: dict[str, Any] = {
         "noise": float(np.exp(rng.uniform(np.log(0.005), np.log(0.1)))),
         "times": int(rng.choice([7, 11, 15, 21])),
         "regulators": int(rng.choice([1, 2, 2])),
@@ -314,7 +314,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--workers", type=int, default=min(2, os.cpu_count() or 1), help="processes")
     given = parser.parse_args(arguments)
     given.out.mkdir(parents=True, exist_ok=True)
-    tables = study(*((3, 10) if given.quick else (20, 200)), given.workers)
+    tables = study(*((3, 10) if given.quick else (20, 100)), given.workers)
     for name, table in tables.items():
         table.to_csv(given.out / f"{name}.csv", index=False)
     for name in ("coverage_pooled", "coverage_by_size", "calibration_curve", "racing"):

@@ -1,0 +1,227 @@
+"""Posteriors of evidences: distribution functions, P(MAP), and the process on the log likelihood."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import fwbq
+from fwbq.kernels import Matern52
+from fwbq.selection import Evidences, LogScale, Standard, map_probabilities
+from fwbq.selection.evidence import leader
+from fwbq.selection.log_process import LogProcess
+from fwbq.selection.nodes import nodes
+from fwbq.selection.spread import Spread
+
+
+def mixed() -> Evidences:
+    return Evidences(
+        np.array(["log", "log", "positive", "positive", "positive"]),
+        np.array([-3.0, 1.0, 0.5, -0.2, 2.0]),
+        np.array([0.5, 2.0, 0.3, 0.4, 0.1]),
+        np.array([4.0, np.inf, 9.0, np.inf, 5.0]),
+        np.array([0.0, 0.0, -700.0, 12.0, 3.0]),
+    )
+
+
+def test_quantile_inverts_cdf():
+    evidences = mixed()
+    u = np.linspace(0.001, 0.999, 97)[:, None]
+    np.testing.assert_allclose(evidences.cdf(evidences.quantile(u)), np.broadcast_to(u, (97, 5)), atol=1e-9)
+
+
+def test_positive_part_is_the_conditional_distribution():
+    evidences = mixed()
+    x = np.array([[-701.0, 11.5, 3.2]])
+    got = evidences.take([2, 3, 4]).cdf(x)[0]
+    for j, (c, s, law, o) in enumerate(
+        [(0.5, 0.3, stats.t(9), -700.0), (-0.2, 0.4, stats.norm(), 12.0), (2.0, 0.1, stats.t(5), 3.0)]
+    ):
+        z = np.exp(x[0, j] - o)
+        below = law.cdf(-c / s)
+        assert got[j] == pytest.approx((law.cdf((z - c) / s) - below) / (1 - below), abs=1e-12)
+
+
+def test_samples_follow_the_distribution():
+    evidences = mixed()
+    drawn = evidences.sample(4000, np.random.default_rng(0))
+    for j in range(5):
+        assert stats.kstest(evidences.take([j]).cdf(drawn[:, [j]])[:, 0], "uniform").pvalue > 1e-3
+
+
+def test_a_posterior_without_width_is_a_point():
+    sharp = Evidences(np.array(["log"]), np.array([2.0]), np.array([0.0]), np.array([5.0]), np.zeros(1))
+    assert sharp.log_median[0] == 2.0 and sharp.log_sd[0] == 0.0
+    np.testing.assert_array_equal(sharp.cdf(np.array([[1.0], [2.0], [3.0]]))[:, 0], [0.0, 0.5, 1.0])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_map_probabilities_are_those_of_sampling(seed):
+    rng = np.random.default_rng(seed)
+    m = 40
+    evidences = Evidences(
+        np.where(rng.random(m) < 0.3, "positive", "log").astype("<U8"),
+        rng.normal(1.0, 0.4, m), rng.uniform(0.05, 0.6, m), rng.choice([3.0, 9.0, np.inf], m), np.zeros(m),
+    )  # fmt: skip
+    log_prior = np.log(rng.dirichlet(np.ones(m)))
+    draws = 40_000
+    won = np.bincount(np.argmax(evidences.sample(draws, rng) + log_prior, axis=1), minlength=m) / draws
+    np.testing.assert_allclose(map_probabilities(evidences, log_prior), won, atol=5 * np.sqrt(0.25 / draws))
+
+
+def test_map_probabilities_of_equals_and_of_extremes():
+    def of(centre, scale):
+        m = len(centre)
+        one = Evidences(np.full(m, "log"), np.array(centre), np.array(scale), np.full(m, 9.0), np.zeros(m))
+        return map_probabilities(one, np.zeros(m))
+
+    np.testing.assert_allclose(of([1.0] * 4, [0.3] * 4), 0.25, atol=1e-4)
+    np.testing.assert_allclose(of([1.0] * 3, [0.0] * 3), 1 / 3, atol=1e-3)
+    np.testing.assert_array_equal(of([-9210.0, 0.0, 9210.0], [0.1] * 3), [0.0, 0.0, 1.0])
+    assert of([5.0], [1.0]) == pytest.approx([1.0])
+    two = of([0.0, 1.0], [0.4, 0.3])
+    assert two[1] > 0.9 and two.sum() == pytest.approx(1.0)
+
+
+def test_the_leader_is_the_first_of_equals():
+    assert leader(np.array([0.5, 0.5]), np.array([1.0, 1.0])) == 0
+    assert leader(np.array([0.5, 0.5]), np.array([1.0, 2.0])) == 1
+    assert leader(np.array([0.2, 0.8]), np.array([3.0, 2.0])) == 1
+
+
+def _measures():
+    gamma = fwbq.Product([stats.gamma(2.0), stats.beta(0.5, 0.5)])
+    return {
+        "gaussian": fwbq.Gaussian([1.0, -1.0, 0.5], [[2.0, 0.5, 0.1], [0.5, 1.0, 0.2], [0.1, 0.2, 0.5]]),
+        "truncated": fwbq.TruncatedGaussian([1.0, 1.0], [0.5, 0.5]),
+        "uniform": fwbq.Uniform([0.0, -1.0], [1.0, 3.0]),
+        "product": gamma,
+        "heavy": fwbq.Product([stats.t(2.5)]),
+        "mixture": fwbq.GaussianMixture([0.3, 0.7], [[-2.0, 0.0], [1.0, 1.0]], [np.eye(2), 0.5 * np.eye(2)]),
+        "sample": fwbq.Empirical([[0.0, 1.0], [2.0, 0.0], [1.0, 1.0]], [0.2, 0.5, 0.3]),
+        "four": fwbq.Gaussian(np.zeros(4), np.eye(4)),
+    }
+
+
+@pytest.mark.parametrize("name", _measures())
+def test_nodes_integrate_the_measure(name):
+    measure = _measures()[name]
+    at = nodes(measure, Standard(measure))
+    w = np.exp(at.log_weights)
+    assert w.sum() == pytest.approx(1.0, abs=1e-12)
+    smooth = np.tanh(at.points).sum(axis=1)
+    sample = np.tanh(Standard(measure).forward(measure.sample(200_000, rng=1))).sum(axis=1)
+    assert w @ smooth == pytest.approx(sample.mean(), abs=5 * sample.std() / np.sqrt(2e5) + (0.0 if at.exact else 2e-3))
+
+
+def test_nodes_in_logarithmic_coordinates():
+    measure = fwbq.TruncatedGaussian([1.0, 1.0], [0.5, 0.5])
+    coordinates = LogScale(0.3)
+    at = nodes(measure, coordinates)
+    K = 0.3 * np.expm1(at.points)
+    exact = stats.truncnorm(-np.sqrt(2), np.inf, 1.0, np.sqrt(0.5))
+    assert np.exp(at.log_weights) @ K[:, 0] == pytest.approx(exact.mean(), abs=1e-10)
+    np.testing.assert_allclose(coordinates.forward(K), at.points, atol=1e-12)
+
+
+def test_the_variance_is_that_of_sampled_paths():
+    """First-order variance against the log evidences of paths drawn from the posterior process, amplitude known."""
+    rng = np.random.default_rng(5)
+    measure = fwbq.Gaussian([0.0], [[1.0]])
+    coordinates = Standard(measure)
+    x = Spread(measure, coordinates).take(12)
+    F = np.column_stack([-0.5 * x[:, 0] ** 2, np.sin(2 * x[:, 0])])
+    kernel = Matern52(0.8)
+    at = nodes(measure, coordinates)
+    found = LogProcess.fit(x, F, at, kernel).evidences
+    K = kernel(x) + 1e-10 * np.eye(12)
+    k = kernel(x, at.points)
+    inverse = np.linalg.inv(K)
+    one = np.ones(12)
+    h = 1.0 - one @ inverse @ k
+    cov = kernel(at.points) - k.T @ inverse @ k + np.outer(h, h) / (one @ inverse @ one)
+    root = np.linalg.cholesky(cov + 1e-9 * np.eye(len(cov)))
+    for j in range(2):
+        b = one @ inverse @ F[:, j] / (one @ inverse @ one)
+        residual = F[:, j] - b
+        mean = b + k.T @ inverse @ residual
+        quadratic = residual @ inverse @ residual / 11
+        precision = np.diag(inverse) - (inverse @ one) ** 2 / (one @ inverse @ one)
+        weights = np.exp(0.5 * (F[:, j] - F[:, j].max()))
+        left_out = (inverse @ residual) ** 2 / precision
+        amplitude = 0.5 * (quadratic + weights @ left_out / weights.sum())
+        paths = mean[:, None] + np.sqrt(amplitude) * root @ rng.standard_normal((len(cov), 4000))
+        logs = paths + at.log_weights[:, None]
+        top = logs.max(axis=0)
+        sampled = top + np.log(np.exp(logs - top).sum(axis=0))
+        assert found.centre[j] == pytest.approx(np.log(np.exp(mean + at.log_weights).sum()), abs=1e-6)
+        assert found.scale[j] == pytest.approx(sampled.std(), rel=0.1)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize("width", [1.0, 0.3])
+def test_gaussian_evidences_lie_in_their_intervals(dim, width):
+    measure = fwbq.Gaussian(np.zeros(dim), np.eye(dim))
+    model = fwbq.Model(lambda x: -0.5 * np.sum((x - 0.2) ** 2, axis=1) / width**2, measure)
+    found = fwbq.compare_models({"m": model}, stages=(100,), rng=0, progress=False)
+    exact = dim * (np.log(width) - 0.5 * np.log(1 + width**2) - 0.5 * 0.04 / (1 + width**2))
+    low, high = found.log_evidence_interval("m", 0.995)
+    assert low <= exact <= high
+    assert high - low < 1.0
+
+
+def test_a_peak_between_the_nodes_is_owned_up_to():
+    measure = fwbq.Gaussian(np.zeros(3), np.eye(3))
+    model = fwbq.Model(lambda x: -0.5 * np.sum(x**2, axis=1) / 0.01, measure)
+    found = fwbq.compare_models({"m": model}, stages=(100,), rng=0, progress=False)
+    low, high = found.log_evidence_interval("m", 0.99)
+    assert low <= 3 * (np.log(0.1) - 0.5 * np.log(1.01)) <= high
+
+
+def test_equivariance_of_the_log_evidence():
+    measure = fwbq.Gaussian([0.0, 0.0], np.eye(2))
+    base = lambda x: np.cos(x[:, 0]) - x[:, 1] ** 2  # noqa: E731
+    one, two = (
+        fwbq.compare_models({"m": fwbq.Model(f, measure)}, stages=(30,), rng=0, progress=False)
+        for f in (base, lambda x: base(x) - 9000.0)
+    )
+    assert two.log_evidence("m") == pytest.approx(one.log_evidence("m") - 9000.0, abs=1e-8)
+    assert two.evidences.log_sd == pytest.approx(one.evidences.log_sd, rel=1e-3)
+
+
+def test_constants_zeros_and_steps():
+    measure = fwbq.Gaussian([0.0], [[1.0]])
+    models = {
+        "constant": fwbq.Model(lambda x: np.full(len(x), -2.0), measure),
+        "zero": fwbq.Model(lambda x: np.full(len(x), -np.inf), measure),
+        "half": fwbq.Model(lambda x: np.where(x[:, 0] > 0, 0.0, -np.inf), measure),
+    }
+    found = fwbq.compare_models(models, n=50, race=False, rng=0, progress=False)
+    assert found.log_evidence("constant") == pytest.approx(-2.0, abs=1e-12)
+    assert found.log_evidence("zero") == -1e300
+    low, high = found.log_evidence_interval("half", 0.99)
+    assert low <= np.log(0.5) <= high
+    assert found.probabilities(100)[:, 1].max() == 0.0
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_small_samples_are_summed_exactly(size):
+    x = np.arange(float(size))[:, None]
+    model = fwbq.Model(lambda x: -0.5 * x[:, 0] ** 2, fwbq.Empirical(x))
+    found = fwbq.compare_models({"m": model}, rng=0, progress=False)
+    assert found.log_evidence("m") == pytest.approx(np.log(np.mean(np.exp(-0.5 * x[:, 0] ** 2))), abs=1e-8)
+    assert found.n_evaluations == size
+    assert found.status == "the designs have no further points"
+
+
+def test_spread_is_nested_and_distinct():
+    measure = fwbq.TruncatedGaussian([1.0, 1.0], [0.5, 0.5])
+    long = Spread(measure, LogScale([1.0, 1.0])).take(60)
+    np.testing.assert_array_equal(Spread(measure, LogScale([1.0, 1.0])).take(20), long[:20])
+    assert len(np.unique(long, axis=0)) == 60
+
+
+def test_coordinates_that_do_not_fit_are_refused():
+    measure = fwbq.Gaussian([0.0], [[1.0]])
+    model = fwbq.Model(lambda x: x[:, 0], measure, coordinates=LogScale(1.0))
+    with pytest.raises(ValueError, match=r"`coordinates` must map"):
+        fwbq.compare_models({"m": model}, progress=False)
