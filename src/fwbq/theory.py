@@ -30,6 +30,9 @@ Step = Literal["herding", "line-search"]
 STEPS = ("herding", "line-search")
 PAIRS = 20_000  # points up to which `compare` looks at all pairs: some seconds
 BLOCK = 1024  # rows of the kernel matrix held at once
+ROUNDING = (
+    1e-14  # squared MMD, relative to the squared diameter, below which the iterate is the mean element to rounding
+)
 FALLING = 0.9  # R is taken to tend to 0 when its upper bound fell below this part of its value at a quarter of the run
 
 
@@ -424,7 +427,8 @@ def compare(design: Design, n: int, *, points: ArrayLike | None = None) -> Bound
     d = diameter(design.embedding.kernel, over) if len(over) <= PAIRS else diameter_bound(design.embedding, over)
     count = np.arange(1, reached + 1)
     mmd2, gap = trace.mmd2[:reached], trace.gap[:reached]
-    radius = radius_bound(gap, mmd2)
+    # An MMD of rounding errors has no direction left in which to bound R.
+    radius = radius_bound(np.where(mmd2 > ROUNDING * d * d, gap, np.nan), mmd2)
     # A ball of radius R has diameter 2 R; NaN as long as the run has no gap to bound R with.
     radius = np.where(np.isinf(radius), np.nan, np.minimum(radius, d / 2))
     root_n, exponential = root_n_bound(count, d), _theorem_1(count, d, radius, "line-search", False)

@@ -79,7 +79,8 @@ class SBQ(PivotedDesign):
 
     def _pick(self) -> int | None:
         if self._error() <= FLOOR * self.embedding.variance:
-            self._stop(f"the squared worst-case error is at the float64 floor of {self.embedding.variance:.3g}")
+            floor = FLOOR * self.embedding.variance
+            self._stop(f"the squared worst-case error is at the floor of float64, {floor:.2g}")
             return None
         gain, variance = self._work, self._factor.variance
         if self._one is None:
