@@ -14,7 +14,7 @@ from scipy.special import gammainc
 from .._validate import Array
 from .exp_quad import layers
 from .line import Line, UniformOnInterval
-from .normal import NormalOnInterval, decaying_moments
+from .normal import NormalOnInterval, central_moments, decaying_moments
 
 # Coefficients of P and Q in powers of a r, by 2 nu.
 _POLYNOMIAL = {1: (1.0,), 3: (1.0, 1.0), 5: (1.0, 1.0, 1.0 / 3.0)}
@@ -120,9 +120,8 @@ def _left(x: Array, p: NormalOnInterval, rate: float, coefficients: tuple[float,
             # The largest value lies inside, at y = m + kappa s.
             anchor = start[turns] - slope_near[turns]
             step = np.full_like(anchor, kappa - peak)
-            zero = np.zeros_like(anchor)
-            after = decaying_moments(zero, slope_far[turns], order)
-            before = decaying_moments(zero, -slope_near[turns], order)
+            after = central_moments(slope_far[turns], order)
+            before = central_moments(-slope_near[turns], order)
             result[turns] = value(anchor, step, after, 1.0) + value(anchor, step, before, -1.0)
     out[some] = result / (sqrt(2.0 * pi) * p.mass)
     return out

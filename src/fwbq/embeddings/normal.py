@@ -20,13 +20,13 @@ _SQRT_2PI = sqrt(2.0 * np.pi)
 _NODES, _WEIGHTS = roots_legendre(24)
 _NODES, _WEIGHTS = 0.5 * (_NODES + 1.0), 0.5 * _WEIGHTS
 
-# Below c = 2 the forward recurrence of the moments loses at most two digits; above, 100 steps of the continued
-# fraction converge to rounding (measured: 5e-14 after 60 steps at c = 2, below 1e-16 after 100).
-_FORWARD = 2.0
-_STEPS = 100
+# Below c = 2 the forward recurrence of the moments loses at most two digits; above, the continued fraction needs so
+# many steps from each c on (measured: the error falls like exp(-1.4 c sqrt(2 steps))).
+_STEPS = ((2.0, 100), (4.0, 36), (8.0, 16))
 # Below this exponent at the end of the interval 24 Gauss-Legendre nodes are exact to rounding (the integrand varies by
 # less than exp(8)); above, the tail cut off is at most 2 % of the whole and its subtraction loses nothing.
 _SHORT = 8.0
+_UNDERFLOW = 745.0
 # Edges of the panels of a Gaussian: how far the logarithm of the density has fallen from the peak.
 _FALL = np.array([0.02, 0.1, 0.3, 0.75, 1.5, 3.0, 6.0, 11.0, 18.0, 30.0, 50.0, 80.0, 130.0, 250.0, 450.0, 690.0])
 
@@ -79,34 +79,60 @@ def decaying_moments(c: Array, length: Array, order: int) -> list[Array]:
             out[k][short] = length[short] * np.sum(t**k * mass, axis=1)
     rest = ~short
     if np.any(rest):
-        whole = _half_line_moments(c[rest], order)
-        # Where the tail's factor exp(-exponent) underflows the length may be infinite: 0 stands for it.
-        cut = np.where(exponent[rest] < 750.0, length[rest], 0.0)
-        factor = np.where(exponent[rest] < 750.0, np.exp(-np.minimum(exponent[rest], 750.0)), 0.0)
-        beyond = _half_line_moments(c[rest] + cut, order)
+        for k, whole in enumerate(_half_line_moments(c[rest], order)):
+            out[k][rest] = whole
+    # Beyond this exponent the tail that is cut off underflows, and the length may be infinite.
+    cut = rest & (exponent < _UNDERFLOW)
+    if np.any(cut):
+        t, factor = length[cut], np.exp(-exponent[cut])
+        beyond = _half_line_moments(c[cut] + t, order)
         for k in range(order + 1):
-            shifted = sum(comb(k, j) * cut ** (k - j) * beyond[j] for j in range(k + 1))
-            out[k][rest] = whole[k] - factor * shifted
+            out[k][cut] -= factor * sum(comb(k, j) * t ** (k - j) * beyond[j] for j in range(k + 1))
     return out
 
 
+def central_moments(length: Array, order: int) -> list[Array]:
+    """Return the integrals of t^k exp(-t^2 / 2) over [0, length] for k = 0..order <= 2.
+
+    sqrt(pi/2) erf(T / sqrt 2), 1 - exp(-T^2/2) and the first less T exp(-T^2/2), which cancels for short lengths.
+    """
+    # Beyond 40 all three are those of the half-line.
+    t = np.minimum(length, 40.0)
+    moments = [_SQRT_2PI / 2.0 * erf(t * _SQRT_HALF)]
+    if order >= 1:
+        moments.append(-np.expm1(-0.5 * t * t))
+    if order >= 2:
+        moments.append(moments[0] - t * np.exp(-0.5 * t * t))
+        short = t < 1.0
+        moments[2][short] = decaying_moments(np.zeros(np.count_nonzero(short)), t[short], 2)[2]
+    return moments
+
+
 def _half_line_moments(c: Array, order: int) -> list[Array]:
-    first = _SQRT_2PI / 2.0 * erfcx(c * _SQRT_HALF)
+    """Return the moments over [0, inf)."""
+    moments = [_SQRT_2PI / 2.0 * erfcx(c * _SQRT_HALF)]
     if order == 0:
-        return [first]
-    forward = [first, 1.0 - c * first]
+        return moments
+    moments.append(1.0 - c * moments[0])
     for k in range(1, order):
-        forward.append(k * forward[k - 1] - c * forward[k])
-    ratio = 0.5 * (np.sqrt(c * c + 4.0 * _STEPS) - c)
+        moments.append(k * moments[k - 1] - c * moments[k])
+    limits = [start for start, _ in _STEPS[1:]] + [inf]
+    for (start, steps), end in zip(_STEPS, limits, strict=True):
+        rows = np.flatnonzero((c >= start) & (c < end))
+        for k, ratio in enumerate(_ratios(c[rows], order, steps)):
+            moments[k + 1][rows] = moments[k][rows] * ratio
+    return moments
+
+
+def _ratios(c: Array, order: int, steps: int) -> list[Array]:
+    """Return B_k / B_{k-1} over the half-line for k = 1..order."""
+    ratio = 0.5 * (np.sqrt(c * c + 4.0 * steps) - c)
     ratios: list[Array] = []
-    for k in range(_STEPS, 0, -1):
+    for k in range(steps, 0, -1):
         ratio = k / (c + ratio)
         if k <= order:
             ratios.insert(0, ratio)
-    stable = [first]
-    for ratio in ratios:
-        stable.append(stable[-1] * ratio)
-    return [np.where(c < _FORWARD, f, s) for f, s in zip(forward, stable, strict=True)]
+    return ratios
 
 
 @dataclass(frozen=True, eq=False)
