@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaincinv, gammaln, ndtri
 
 from .. import _validate, amplitude
+from .._quasi_random import quasi_random
 from ..kernels import Kernel
 from .families import FAMILIES, KernelFamily
 from .likelihood import log_likelihood, log_likelihood_gradient
@@ -191,7 +192,7 @@ def _draws(
     curvature, axes = np.linalg.eigh(_curvature(objective, peak))
     # A flat or bent-up direction is as uncertain as the prior says, at most.
     curvature = np.maximum(curvature, 0.5 * np.linalg.eigvalsh(objective.precision)[0])
-    u = _quasi_random(size, p + 1)
+    u = quasi_random(size, p + 1)
     stretch = np.sqrt(0.5 * df / gammaincinv(0.5 * df, u[:, p]))
     t = ndtri(u[:, :p]) * stretch[:, None]
     log_density = gammaln(0.5 * (df + p)) - gammaln(0.5 * df) - 0.5 * p * np.log(df * np.pi)
@@ -212,14 +213,6 @@ def _curvature(objective: _Objective, peak: FloatArray, step: float = 1e-3) -> F
     ]
     H = np.array(rows)
     return np.asarray(0.5 * (H + H.T))
-
-
-def _quasi_random(size: int, dim: int) -> FloatArray:
-    """Return the additive sequence of the generalised golden ratio (Roberts 2018), evenly spread in every dimension."""
-    phi = 2.0
-    for _ in range(50):  # phi^(dim + 1) = phi + 1
-        phi = (1.0 + phi) ** (1.0 / (dim + 1.0))
-    return np.asarray((0.5 + np.arange(1, size + 1)[:, None] * phi ** -np.arange(1.0, dim + 1.0)) % 1.0)
 
 
 def _members(found: list[tuple[float, KernelFamily, FloatArray]], dim: int) -> tuple[Member, ...]:
