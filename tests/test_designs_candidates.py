@@ -78,3 +78,13 @@ def test_first_row_against_the_definition(n):
     first = FirstRow(x)
     for i in range(len(x)):
         assert first(i) == int(np.flatnonzero((x == x[i]).all(axis=1))[0])
+
+
+@pytest.mark.parametrize("variance", [1e-300, 1e-6, 1e6, 1e300])
+def test_refinement_does_not_depend_on_the_units_of_the_kernel(variance):
+    measure = fwbq.Gaussian([0.0, 0.0], [[1.0, 0.0], [0.0, 1.0]])
+    points = [
+        fwbq.FrankWolfe(fwbq.embed(fwbq.ExpQuad(0.8, v), measure), oracle="refined", candidates=50, rng=0).take(6)
+        for v in (1.0, variance)
+    ]
+    assert np.allclose(*points, rtol=0.0, atol=1e-6)

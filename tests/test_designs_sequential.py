@@ -287,3 +287,14 @@ class TestFigures:
     def test_periodic_sobolev(self):
         embedding = fwbq.embed(fwbq.PeriodicSobolev(3), fwbq.Uniform([0.0] * 3, [1.0] * 3))
         assert fwbq.SBQ(embedding, rng=0).rule(128).mmd2 <= 1.5e-4
+
+
+@pytest.mark.parametrize("variance", [1e-300, 1e-160, 1e160, 1e300])
+@pytest.mark.parametrize("prior_mean", ["zero", "constant"])
+def test_the_units_of_the_kernel_do_not_matter(variance, prior_mean):
+    measure = fwbq.Gaussian([0.0, 0.0], [[1.0, 0.0], [0.0, 1.0]])
+    points = [
+        fwbq.SBQ(fwbq.embed(fwbq.ExpQuad(0.8, v), measure), candidates=200, rng=0, prior_mean=prior_mean).take(10)
+        for v in (1.0, variance)
+    ]
+    assert np.array_equal(*points)

@@ -237,10 +237,12 @@ def refined_oracle(potential: Potential) -> int | FloatArray:
     start = potential.candidates[row]
     measure = potential.embedding.measure
     scale = np.maximum(measure.scale, np.finfo(float).tiny)
+    # L-BFGS stops at absolute gradients: in units of the kernel, so that multiplying it changes nothing.
+    unit = float(potential.diagonal.max()) or 1.0
 
     def objective(u: FloatArray) -> tuple[float, FloatArray]:
         x = (u * scale)[None, :]
-        return float(potential(x)[0]), potential.gradient(x)[0] * scale
+        return float(potential(x)[0]) / unit, potential.gradient(x)[0] / unit * scale
 
     lower, upper = measure.lower / scale, measure.upper / scale
     u0 = np.clip(start / scale, lower, upper)

@@ -84,8 +84,9 @@ class SBQ(PivotedDesign):
             return None
         gain, variance = self._work, self._factor.variance
         if self._one is None:
-            np.multiply(self._mean, self._mean, out=gain)
-            gain /= variance
+            # Divided first: the square leaves the range of float64 for kernel variances beyond 1e154 or below 1e-154.
+            np.divide(self._mean, variance, out=gain)
+            gain *= self._mean
         else:
             # alpha^2 - (1 - ab - alpha beta)^2 / (bb + beta^2) with alpha = mean / s, beta = one / s, s^2 the variance:
             # the decrease of v up to a constant. Where one cannot be represented (beta = 0 = bb) the error is infinite.
@@ -95,7 +96,7 @@ class SBQ(PivotedDesign):
             gain *= gain
             with np.errstate(divide="ignore", invalid="ignore"):
                 gain /= self._bb + self._one**2 / variance
-            np.subtract(self._mean**2 / variance, gain, out=gain)
+            np.subtract(self._mean / variance * self._mean, gain, out=gain)
             gain[np.isinf(variance) | np.isnan(gain)] = -np.inf
         best = int(gain.argmax())
         if np.isinf(variance[best]):
