@@ -255,3 +255,16 @@ class TestRuns:
     def test_diameter_over_given_points(self, mixture):
         far = [[0.0, 0.0], [9.0, 9.0]]
         assert theory.compare(fwbq.SBQ(mixture, candidates=50, rng=0), 3, points=far).diameter == pytest.approx(2**0.5)
+
+
+@pytest.mark.parametrize(("gamma", "sd", "name"), [(-0.1, 1.0, "gamma"), (0.1, [1.0, -1.0], "sd")])
+def test_a_negative_distance_or_deviation_is_named(gamma, sd, name):
+    with pytest.raises(ValueError, match=f"`{name}` must be >= 0"):
+        theory.worst_case_contraction(gamma, sd)
+
+
+def test_a_single_candidate_has_no_diameter_and_the_bounds_say_so():
+    embedding = fwbq.embed(fwbq.ExpQuad(1.0), fwbq.Gaussian([0.0], [[1.0]]))
+    table = theory.compare(fwbq.FrankWolfe(embedding, candidates=[[0.3]]), 3)
+    assert table.diameter == 0.0 and table.void and "single point" in table.verdict
+    assert np.allclose(table.mmd**2, fwbq.mmd2(embedding, [[0.3]], [1.0])) and np.isnan(table.line_search).all()

@@ -33,7 +33,7 @@ def _real(x: ArrayLike, name: str, expected: str) -> Array:
         array = np.asarray(x)
     except ValueError:
         raise ValueError(f"`{name}` must be {expected}, but its rows differ in length: make it rectangular") from None
-    if array.dtype.kind == "O":
+    if array.dtype.kind == "O" and not any(each is None for each in array.flat):  # None would become NaN
         try:
             array = array.astype(np.float64)
         except (TypeError, ValueError):
@@ -315,6 +315,11 @@ def frozen_distributions(distributions: Any, name: str) -> tuple[Any, ...]:
                 f"`{name}[{i}]` must have scalar parameters, got {_shown(parameters)}: "
                 "pass one distribution per coordinate"
             )
+        if p.dist.name == "vonmises":  # scipy gives its density on the whole line, once per period
+            raise ValueError(
+                f"`{name}[{i}]` is vonmises, whose density repeats itself and integrates to infinity: pass "
+                "stats.vonmises_line with the same parameters"
+            )
         if not np.isfinite(p.ppf(0.5)):
             raise ValueError(
                 f"`{name}[{i}]` must be a proper distribution, but its median is not finite: check its parameters "
@@ -411,6 +416,14 @@ def counts(n: Any, name: str) -> Array:
     array = _real(n, name, "whole numbers >= 1")
     if not ((array >= 1.0) & (array == np.floor(array)) & np.isfinite(array)).all():
         raise ValueError(f"`{name}` must be whole numbers >= 1, got {_shown(n)}")
+    return array
+
+
+def not_negative(x: ArrayLike, name: str) -> Array:
+    """Return numbers of which none is below zero; infinity is allowed."""
+    array = _real(x, name, "numbers >= 0")
+    if (array < 0.0).any():
+        raise ValueError(f"`{name}` must be >= 0, got {array.min()}: pass distances and deviations without a sign")
     return array
 
 
@@ -516,7 +529,10 @@ def sums_to_one(w: Array, name: str) -> Array:
 def instance(x: Any, name: str, kind: type, remedy: str) -> None:
     """``x`` is an instance of ``kind``."""
     if not isinstance(x, kind):
-        raise TypeError(f"`{name}` must be a {kind.__name__}, got {_shown(x)} of type {type(x).__name__}: {remedy}")
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise TypeError(
+            f"`{name}` must be {article} {kind.__name__}, got {_shown(x)} of type {type(x).__name__}: {remedy}"
+        )
 
 
 def no_pair(kernel: str, measure: str, reason: str, possible: Iterable[str]) -> TypeError:

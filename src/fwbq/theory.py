@@ -326,8 +326,9 @@ def worst_case_contraction(gamma: ArrayLike, sd: ArrayLike, *, norm: float = 1.0
     from scipy.special import ndtr
 
     norm = _validate.nonnegative(norm, "norm")
+    distance, deviation = _validate.not_negative(gamma, "gamma"), _validate.not_negative(sd, "sd")
     with np.errstate(divide="ignore"):
-        t = np.asarray(gamma, dtype=float) / np.asarray(sd, dtype=float)
+        t = distance / deviation
     return np.asarray(ndtr(norm - t) + ndtr(-norm - t))
 
 
@@ -431,7 +432,7 @@ def compare(design: Design, n: int, *, points: ArrayLike | None = None) -> Bound
     radius = radius_bound(np.where(mmd2 > ROUNDING * d * d, gap, np.nan), mmd2)
     # A ball of radius R has diameter 2 R; NaN as long as the run has no gap to bound R with.
     radius = np.where(np.isinf(radius), np.nan, np.minimum(radius, d / 2))
-    root_n, exponential = root_n_bound(count, d), _theorem_1(count, d, radius, "line-search", False)
+    root_n, exponential = d / np.sqrt(count), _theorem_1(count, d, radius, "line-search", False)
     void, verdict = _verdict(radius, exponential, root_n, d)
     return BoundsTable(
         n=count,
@@ -451,6 +452,8 @@ def compare(design: Design, n: int, *, points: ArrayLike | None = None) -> Bound
 
 def _verdict(radius: FloatArray, exponential: FloatArray, root_n: FloatArray, d: float) -> tuple[bool, str]:
     n, last = len(radius), radius[-1]
+    if d == 0.0:
+        return True, "D = 0, a single point: the bounds say nothing, only the error itself does"
     if np.isnan(last):
         return False, "this design has no duality gap to bound R with"
     earlier = -(-n // 4)
@@ -466,12 +469,14 @@ def _verdict(radius: FloatArray, exponential: FloatArray, root_n: FloatArray, d:
 
 
 def _theorem_1(n: NDArray[Any], d: float, r: FloatArray | np.float64, step: str, sharp: bool) -> FloatArray:
-    with np.errstate(divide="ignore"):
+    # For d = 0 (a set of one point) nothing is bounded: NaN, as 0 / 0 is.
+    with np.errstate(divide="ignore", invalid="ignore"):
         if step == "herding":
             return np.asarray((0.5 if sharp else 2.0) * d * d / (r * n))
+        ratio = np.divide(r, d)
     if sharp:
-        return np.asarray((d - r) * (1.0 - (r / d) ** 2) ** ((n - 1) / 2))
-    return np.asarray(np.sqrt(2.0) * d * np.exp(-((r / d) ** 2) * n / 2))
+        return np.asarray((d - r) * (1.0 - ratio**2) ** ((n - 1) / 2))
+    return np.asarray(np.sqrt(2.0) * d * np.exp(-(ratio**2) * n / 2))
 
 
 def _ball(diameter: float, radius: float) -> tuple[float, float]:
