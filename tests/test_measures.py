@@ -392,3 +392,9 @@ def test_a_measure_prints_on_one_short_line():
 
 def test_the_measures_are_public():
     assert all(getattr(fwbq, name) is getattr(measures, name) for name in measures.__all__ if name != "from_spec")
+
+
+def test_a_density_that_repeats_itself_is_refused_with_the_remedy():
+    with pytest.raises(ValueError, match=r"`distributions\[0\]` is vonmises.*vonmises_line"):
+        Product([stats.vonmises(2.0)])
+    assert np.isclose(fwbq.embed(fwbq.ExpQuad(50.0), Product([stats.vonmises_line(2.0)])).variance, 1.0, rtol=1e-3)

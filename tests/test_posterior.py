@@ -299,7 +299,7 @@ def test_bad_input_is_named():
     for kwargs, error, match in [
         ({"amplitude": "best"}, ValueError, "`amplitude` must be one of 'marginal', 'ml', 'loo'"),
         ({"amplitude": -1.0}, ValueError, "`amplitude` must be a positive"),
-        ({"amplitude": None}, ValueError, "`amplitude` must be a positive"),
+        ({"amplitude": None}, TypeError, "`amplitude` must be a positive"),
         ({"amplitude": True}, TypeError, "`amplitude` must be a positive"),
         ({"prior_mean": "linear"}, ValueError, "`prior_mean` must be one of"),
     ]:
@@ -365,3 +365,9 @@ def test_reference_posteriors(reference):
                 assert abs(post.mean - float(function["integral"])) <= bound * 1.01
                 checked += 1
     assert checked > 15
+
+
+@pytest.mark.parametrize("size", [-1, 2.5, (3, -1), "many"])
+def test_a_bad_sample_size_is_named(size):
+    with pytest.raises((TypeError, ValueError), match="`size` must be a whole number >= 0"):
+        fwbq.condition(rule(), f(POINTS)).sample(size, rng=0)

@@ -193,9 +193,11 @@ def edit(path, **changes):
         ({"prior_mean": "linear"}, "its prior mean is unknown"),
         ({"mmd2": -1.0}, "mmd2 is not a number"),
         ({"floor": None}, "floor is not a number"),
-        ({"rank": 1.5}, "its rank is not a whole number"),
+        ({"rank": 1.5}, "its rank does not fit the points"),
+        ({"rank": 4}, "its rank does not fit the points"),
         ({"status": 3}, "its status is not a text"),
-        ({"kernel": {"type": "Unheard"}}, "Unheard"),
+        ({"kernel": {"type": "Unheard"}}, "`path` .* is damaged: .*Unheard"),
+        ({"kernel": {"type": "PeriodicSobolev", "order": 2}}, "`path` .* is damaged: .*no embedding"),
     ],
 )
 def test_damaged_content_is_named(tmp_path, changes, match):

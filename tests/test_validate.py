@@ -221,3 +221,25 @@ def test_generator_is_passed_through_and_seeds_agree():
     rng = np.random.default_rng(3)
     assert _validate.generator(rng) is rng
     assert _validate.generator(3).random() == np.random.default_rng(3).random()
+
+
+@pytest.mark.parametrize("wrong", [None, fwbq.ExpQuad(1.0)])
+def test_what_is_not_an_embedding_or_a_rule_is_named(wrong):
+    makers = [fwbq.MonteCarlo, fwbq.QMC, fwbq.FrankWolfe, fwbq.BlendedPairwise, fwbq.SBQ, fwbq.OBQ, fwbq.RandomPivot]
+    for design in makers:
+        with pytest.raises(TypeError, match=r"`embedding` must be an Embedding.*pass fwbq\.embed"):
+            design(wrong)
+    for make in (fwbq.bayes_rule, fwbq.uniform_rule, fwbq.simplex_rule):
+        with pytest.raises(TypeError, match=r"`embedding` must be an Embedding.*pass fwbq\.embed"):
+            make(wrong, [[0.0]])
+    with pytest.raises(TypeError, match=r"`rule` must be a Rule.*pass e\.g\."):
+        fwbq.condition(wrong, [0.0])
+    with pytest.raises(TypeError, match=r"`rule` must be a Rule.*pass e\.g\."):
+        fwbq.refine(wrong)
+
+
+def test_none_is_called_none_and_not_nan():
+    with pytest.raises(TypeError, match=r"`lengthscale` .* got None"):
+        fwbq.ExpQuad(None)
+    with pytest.raises(TypeError, match=r"`x` .*\[None\]"):
+        _validate.points([[0.0], [None]])

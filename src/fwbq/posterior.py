@@ -94,7 +94,8 @@ class IntegralPosterior:
             Source of randomness.
         """
         generator = _validate.generator(rng)
-        shape = (() if size is None else tuple(np.atleast_1d(size).tolist())) + np.shape(self.mean)
+        sizes = [] if size is None else np.atleast_1d(size).tolist()
+        shape = tuple(_validate.count(each, "size", minimum=0) for each in sizes) + np.shape(self.mean)
         t = generator.standard_normal(shape) if math.isinf(self.df) else generator.standard_t(max(self.df, 1.0), shape)
         return _plain(self.mean + np.asarray(t) * self.scale)
 
@@ -168,6 +169,7 @@ def condition(
     >>> bool(low < np.exp(-0.5) < high), posterior.df
     (True, 9.0)
     """
+    _validate.instance(rule, "rule", Rule, "pass e.g. fwbq.bayes_rule(embedding, points)")
     if prior_mean is not None and _validate.choice(prior_mean, "prior_mean", PRIOR_MEANS) != rule.prior_mean:
         rule = _with_prior_mean(rule, prior_mean)
     constant = (prior_mean or rule.prior_mean) == "constant"

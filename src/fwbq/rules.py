@@ -217,13 +217,17 @@ def load_rule(path: str | os.PathLike[str]) -> Rule:
     check(record["kind"] in KINDS, "its kind is unknown")
     check(record["prior_mean"] in PRIOR_MEANS, "its prior mean is unknown")
     check(isinstance(record["status"], str), "its status is not a text")
-    check(record["rank"] is None or type(record["rank"]) is int, "its rank is not a whole number")
+    rank = record["rank"]
+    check(rank is None or (type(rank) is int and 0 <= rank <= len(points)), "its rank does not fit the points")
     for name in ("mmd2", "floor"):
         x = record[name]
         check(type(x) in (float, int) and 0.0 <= x < math.inf, f"{name} is not a number >= 0")
     embedding = None
     if record["kernel"] is not None and record["measure"] is not None:
-        embedding = embed(kernels.from_spec(record["kernel"]), measures.from_spec(record["measure"]))
+        try:
+            embedding = embed(kernels.from_spec(record["kernel"]), measures.from_spec(record["measure"]))
+        except (TypeError, ValueError) as error:
+            raise _validate.not_a_rule_file(path, f"is damaged: {error}") from error
         check(embedding.dim == points.shape[1], "points and measure differ in dimension")
     return Rule(
         points=points,
@@ -235,7 +239,7 @@ def load_rule(path: str | os.PathLike[str]) -> Rule:
         status=record["status"],
         embedding=embedding,
         index=index,
-        _rank=record["rank"],
+        _rank=rank,
     )
 
 
@@ -413,6 +417,7 @@ def mmd2(embedding: Embedding, points: ArrayLike, weights: ArrayLike) -> float:
 
 
 def _points(embedding: Embedding, points: ArrayLike) -> FloatArray:
+    _validate.instance(embedding, "embedding", Embedding, "pass fwbq.embed(kernel, measure)")
     return _validate.at_least_one_point(_validate.points(points, "points", embedding.dim), "points")
 
 

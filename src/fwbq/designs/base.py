@@ -6,16 +6,13 @@ import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import nan
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validate
+from ..embeddings import Embedding
 from ..rules import Rule, weighted_rule
-
-if TYPE_CHECKING:
-    from ..embeddings import Embedding
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -61,6 +58,7 @@ class Design(ABC):
     """
 
     def __init__(self, embedding: Embedding) -> None:
+        _validate.instance(embedding, "embedding", Embedding, "pass fwbq.embed(kernel, measure)")
         self._embedding = embedding
         self._points = np.empty((16, embedding.dim))
         self._gap: list[float] = []

@@ -74,6 +74,7 @@ def refine(rule: Rule, *, max_iterations: int = MAX_ITERATIONS, max_abs_weights:
     >>> better.kind, bool(better.mmd < rule.mmd / 2)
     ('bayes', True)
     """
+    _validate.instance(rule, "rule", Rule, "pass e.g. fwbq.bayes_rule(embedding, points)")
     embedding = rule.embedding
     if embedding is None:
         raise _validate.no_embedding("rule")
@@ -146,8 +147,8 @@ class OBQ(Design):
         max_iterations: int = MAX_ITERATIONS,
         prior_mean: str | None = None,
     ) -> None:
-        _continuous(embedding)
         super().__init__(embedding)
+        _continuous(embedding)
         self._prior_mean = prior_mean_for(embedding, prior_mean)
         self._max_iterations = _validate.count(max_iterations, "max_iterations")
         starts = _validate.count(starts, "starts")
