@@ -131,7 +131,7 @@ def main():
     ):
         print(f"{name:34s}{fast:8.3f} s{slow:11.1f} s{slow / fast:8.0f}")
     print(f"\nthe naive loop was timed on {SAMPLE} models of each size; its values agree to {worst:.0e}")
-    print(f"LogProcess.fit called for every model by itself: {alone:.0f} s, {alone / fitting:.0f} times the pooled call")
+    print(f"LogProcess.fit for every model by itself: {alone:.0f} s, {alone / fitting:.0f} times the pooled call")
     print(f"chema.compare, everything: {whole:.2f} s with the design; P(MAP) = {result.map_probability:.4f}")
     print(
         f"chema.compare, stop = 0.95: {racing:.2f} s with the design, {race.n_evaluations:,} evaluations instead of "
