@@ -57,7 +57,8 @@ def check_tidy(frame: pd.DataFrame, source: str = "the table") -> pd.DataFrame:
     if absent:
         _checks.fail(
             f"{source} has no column {_checks.listed(absent)}; a tidy table has one row per measurement, with the "
-            f"columns time, variable, value and optionally condition, replicate. It has {_checks.listed(frame.columns)}"
+            f"columns time, variable, value and optionally condition, replicate. It has "
+            f"{_checks.listed(frame.columns)}{_other_separator(frame)}"
         )
     repeated = [name for name in (*_NEEDED, *_OPTIONAL) if list(table.columns).count(name) > 1]
     if repeated:
@@ -74,6 +75,14 @@ def check_tidy(frame: pd.DataFrame, source: str = "the table") -> pd.DataFrame:
     if not len(result):
         _checks.fail(f"{source} has no measurements")
     return result.reset_index(drop=True)
+
+
+def _other_separator(frame: pd.DataFrame) -> str:
+    if len(frame.columns) == 1:
+        for mark, name in ((";", "semicolons"), ("\t", "tabs")):
+            if mark in str(frame.columns[0]):
+                return f"; its columns are separated by {name}: save it with commas (and decimal points)"
+    return ""
 
 
 def column_of_numbers(column: pd.Series, name: str, source: str, *, empty_allowed: bool) -> pd.Series:
@@ -107,6 +116,8 @@ def from_tidy(
     table = check_tidy(frame)
     if conditions is not None:
         known = list(dict.fromkeys(table["condition"]))
+        if known == [""]:
+            _checks.fail("`conditions` were given, but the table has no column 'condition', or it is empty")
         wanted = _checks.known_names(conditions, known, "conditions")
         table = table[table["condition"].isin(wanted)]
     starred = f"{substrate}*" if phospho is None else phospho
@@ -137,27 +148,29 @@ def from_tidy(
         gaps = np.argwhere(wide.isna().to_numpy())
         if len(gaps):
             where = f" in condition {label!r}" if label else ""
+            more = f" (and {len(gaps) - 1} other gaps)" if len(gaps) > 1 else ""
             _checks.fail(
-                f"{needed[gaps[0][1]]!r} has no value at time {wide.index[gaps[0][0]]:g}{where} (and {len(gaps) - 1} "
-                "other gaps); every level is needed at every time: leave out the time or the enzyme, or fill the gap"
+                f"{needed[gaps[0][1]]!r} has no value at time {wide.index[gaps[0][0]]:g}{where}{more}; "
+                "every level is needed at every time: leave out the time or the enzyme, or fill the gap"
             )
         rows.append(wide.to_numpy())
         times.append(wide.index.to_numpy(dtype=np.float64))
         condition += [label] * len(wide)
-    values = np.concatenate(rows)
-    y_p = _levels_of(values[:, 0], starred)
-    y_s = _levels_of(values[:, 1], substrate) if total is None else _rest(total, y_p)
+    values, clock = np.concatenate(rows), np.concatenate(times)
+    y_p = _levels_of(values[:, 0], starred, clock)
+    y_s = _levels_of(values[:, 1], substrate, clock) if total is None else _rest(total, y_p)
     y_e = values[:, len(needed) - len(chosen) :]
     for j, name in enumerate(chosen):
-        _levels_of(y_e[:, j], name)
-    return Dataset(np.concatenate(times), y_s, y_p, y_e, chosen, condition=condition)
+        _levels_of(y_e[:, j], name, clock)
+    return Dataset(clock, y_s, y_p, y_e, chosen, condition=condition)
 
 
-def _levels_of(values: np.ndarray, name: str) -> np.ndarray:
+def _levels_of(values: np.ndarray, name: str, times: np.ndarray) -> np.ndarray:
     if np.any(values < 0):
+        first = int(np.argmax(values < 0))
         _checks.fail(
-            f"{name!r} has the negative level {values[values < 0][0]:g}; levels cannot be negative (are these "
-            "logarithms, or is a background subtracted?)"
+            f"{name!r} has the negative level {values[first]:g} at time {times[first]:g}; levels cannot be negative "
+            "(are these logarithms, or is a background subtracted?)"
         )
     return values
 
