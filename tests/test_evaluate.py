@@ -367,7 +367,8 @@ def moody(x, mood):
             raise ValueError("three is no good")
         if mood == "hangs":
             time.sleep(60.0)
-        return {"nan": np.nan, "inf": np.inf, "shape": np.ones(2), "string": "three", "complex": 1j}.get(mood, 0.0)
+        bad = {"nan": np.nan, "inf": np.inf, "shape": np.ones(2), "string": "three", "complex": 1j, "none": None}
+        return bad.get(mood, 0.0)
     return 10.0 * x[0]
 
 
@@ -385,6 +386,7 @@ REASONS = {
     "shape": "it returned a vector of 2, at other points a number",
     "string": "it returned str of dtype <U5, not real numbers",
     "complex": "it returned complex of dtype complex128",
+    "none": "it returned None (is a `return` missing?)",
 }
 LINE = np.arange(8.0)[:, None]
 PATIENCE = 0.5

@@ -117,6 +117,8 @@ def _call(f: Callable[[FloatArray], Any], x: FloatArray, timeout: float | None) 
 
 def _checked(value: Any, n: int | None) -> FloatArray:
     """Return a copy of what f returned as float64, of shape (n,) or (n, m); for n = None, () or (m,)."""
+    if value is None:
+        raise _BadResult("it returned None (is a `return` missing?)")
     array = np.asarray(value)
     if array.dtype.kind == "O":
         try:
