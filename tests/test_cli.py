@@ -239,7 +239,7 @@ def test_python_dash_m_and_plain_output(tmp_path):
         [sys.executable, "-m", "fwbq", "rule", "--measure", "gaussian(mean=[0], cov=1)", "--n", "5", "-o", "r.csv"],
         cwd=tmp_path, env=environment, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert "5 points in 1 dimensions" in done.stdout
+    assert "5 points in 1 dimension\n" in done.stdout
     assert "\x1b" not in done.stdout + done.stderr
 
 

@@ -202,7 +202,7 @@ def integrate(
     function: Annotated[str, typer.Argument(help="package.module:function, found from the current directory.")],
     measure: Annotated[str, typer.Option(help=_MEASURE_HELP)],
     n: Annotated[int | None, typer.Option(help="Number of evaluations.")] = None,
-    tol: Annotated[float | None, typer.Option(help="Stop when the standard deviation is at most this.")] = None,
+    tol: Annotated[float | None, typer.Option(help="Stop when half the 95 % interval is at most this.")] = None,
     kernel: Annotated[
         str | None, typer.Option(help='Fixed kernel, e.g. "matern52(lengthscale=1)"; by default fitted.')
     ] = None,

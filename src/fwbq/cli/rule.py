@@ -66,7 +66,8 @@ def rule_and_write(
     if as_json:
         say_json(facts)
     else:
-        say(f"{len(made.points)} points in {made.points.shape[1]} dimensions")
+        dim = made.points.shape[1]
+        say(f"{len(made.points)} points in {dim} dimension{'s' if dim > 1 else ''}")
         say(f"worst-case error {made.mmd:.3g}, sum |w| {made.sum_abs_weights:.3g}")
         say(f"saved to {output}")
     return 0
