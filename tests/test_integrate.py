@@ -323,3 +323,15 @@ def test_importing_the_module_does_not_hide_the_function():
 
     code = "import fwbq.integration, fwbq; assert callable(fwbq.integrate)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_tolerance_not_reached_at_numerical_rank_is_said():
+    with pytest.warns(RuntimeWarning, match="tolerance 1e-09 was not reached"):
+        result = fwbq.integrate(lambda x: np.exp(x[:, 0]), fwbq.Gaussian([0.0], [[1.0]]), tol=1e-9, rng=0)
+    assert "numerical rank" in result.status
+
+
+def test_a_design_instance_is_refused_with_the_remedy():
+    measure = fwbq.Gaussian([0.0], [[1.0]])
+    with pytest.raises(TypeError, match="`design` must be a design class"):
+        fwbq.integrate(np.cos, measure, n=5, design=fwbq.SBQ(fwbq.embed(fwbq.ExpQuad(1.0), measure)))

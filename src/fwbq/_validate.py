@@ -725,3 +725,13 @@ def saveable_name(name: Any) -> Any:
             f"{type(name).__name__}"
         )
     return name
+
+
+def design_factory(x: Any, name: str) -> Any:
+    """Return a design class, or a function that makes a design."""
+    if not callable(x):
+        raise TypeError(
+            f"`{name}` must be a design class such as fwbq.FrankWolfe, or a function (embedding, rng=...) that returns a "
+            f"design, got {_shown(x)}: pass the class, not an instance or a name"
+        )
+    return x

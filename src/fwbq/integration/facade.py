@@ -154,8 +154,9 @@ def integrate(
     if result.n_skipped:
         message = f"f failed at {result.n_skipped} of {asked} points, which were skipped"
         warnings.warn(message, RuntimeWarning, stacklevel=2)
-    if tol is not None and asked >= limit and _half_width(run) > tol:
-        message = f"the tolerance {tol:g} was not reached with {asked} evaluations: raise `n`, or be content with `sd`"
+    if tol is not None and _half_width(run) > tol:
+        remedy = "raise `n`, or be content with `sd`" if asked >= limit else f"it ended at {status}"
+        message = f"the tolerance {tol:g} was not reached with {asked} evaluations: {remedy}"
         warnings.warn(message, RuntimeWarning, stacklevel=2)
     return result
 

@@ -85,7 +85,7 @@ class Integration:
         _validate.instance(measure, "measure", Measure, "pass a measure such as fwbq.Gaussian(0.0, 1.0)")
         self._measure = measure
         self._model = KernelModel(measure, kernel, amplitude, prior_mean)
-        self._design = None if design is None else _validate.function(design, "design")
+        self._design = None if design is None else _validate.design_factory(design, "design")
         self._entropy = [int(word) for word in _validate.generator(rng).integers(2**63, size=2)]
         self._sequence: Design | None = None
         self._asked: list[FloatArray] = []

@@ -63,7 +63,10 @@ def next_points(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that a design has ended is said in the status
         points = design.take(n)
-    return points, None if len(points) == n else design.status
+    if len(points) == n:
+        return points, None
+    known_count = len(known) + len(points)
+    return points, f"numerical rank: under the fitted kernel further points add nothing to {known_count} evaluations"
 
 
 def _fresh(design: Design, known: FloatArray, n: int) -> tuple[FloatArray, str | None]:

@@ -191,6 +191,7 @@ def compare_models(
     >>> fwbq.compare_models(models, stop=0.95, rng=0).best
     'near'
     """
+    _validate.instance(models, "models", Mapping, "give a dict of names to fwbq.Model(log_integrand, measure)")
     _validate.not_empty(models, "models", "give a mapping of names to fwbq.Model(log_integrand, measure)")
     grouped = families(models)
     result = compare_families(
