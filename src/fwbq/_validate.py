@@ -731,7 +731,7 @@ def design_factory(x: Any, name: str) -> Any:
     """Return a design class, or a function that makes a design."""
     if not callable(x):
         raise TypeError(
-            f"`{name}` must be a design class such as fwbq.FrankWolfe, or a function (embedding, rng=...) that returns a "
-            f"design, got {_shown(x)}: pass the class, not an instance or a name"
+            f"`{name}` must be a design class such as fwbq.FrankWolfe, or a function (embedding, rng=...) that returns "
+            f"a design, got {_shown(x)}: pass the class, not an instance or a name"
         )
     return x
