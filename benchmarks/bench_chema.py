@@ -1,7 +1,7 @@
 """Kinetic models: all pairs of 26 enzymes at 200 points against the plain loop, and from 300 to 10,000 enzymes.
 
-    python benchmarks/bench_chema.py                       # the block of 352 models
-    python benchmarks/bench_chema.py 300 1000 3000 10000   # the screens, on two processes
+python benchmarks/bench_chema.py                       # the block of 352 models
+python benchmarks/bench_chema.py 300 1000 3000 10000   # the screens, on two processes
 """
 
 import argparse

@@ -69,9 +69,7 @@ def noted(log, word):
 
 def recorded(journal):
     """Look into the journal as the next run does; the kill may have come before it was made."""
-    with Journal(
-        journal, {"dim": DIM, "measure": MEASURE.spec(), "function": "integrand", "version": ""}
-    ) as opened:
+    with Journal(journal, {"dim": DIM, "measure": MEASURE.spec(), "function": "integrand", "version": ""}) as opened:
         return {row.tobytes().hex() for row in opened.evaluations()[0]} if opened.series() else set()
 
 

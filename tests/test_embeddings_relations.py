@@ -60,9 +60,12 @@ def test_matern_by_mpmath():
         pieces = [0, 0.5, 1, 2, 4, 8, 16]
         mass = mpmath.quad(p, pieces)
         mean = mpmath.quad(lambda y: k(x - y) * p(y), pieces) / mass
-        double = mpmath.quad(
-            lambda y: p(y) * (mpmath.quad(lambda z: k(y - z) * p(z), [0, y]) if y else 0) * 2, [0, 0.5, 2, 8]
-        ) / mass**2
+        double = (
+            mpmath.quad(
+                lambda y: p(y) * (mpmath.quad(lambda z: k(y - z) * p(z), [0, y]) if y else 0) * 2, [0, 0.5, 2, 8]
+            )
+            / mass**2
+        )
     emb = fwbq.embed(fwbq.Matern32(0.75), fwbq.TruncatedGaussian(-3.0, 1.0))
     np.testing.assert_allclose(emb.mean([[0.5]])[0], float(mean), rtol=1e-14)
     np.testing.assert_allclose(emb.variance, float(double), rtol=1e-13)
@@ -120,6 +123,7 @@ def test_far_values_keep_their_digits():
     """Both erf terms near one: the difference is still right."""
     # erfc(-14) agrees with 2 in 88 digits.
     with mpmath.workdps(250):
+
         def gap(x, length):
             a, b = (mpmath.mpf(c - x) / (mpmath.sqrt(2) * mpmath.mpf(length)) for c in (0, 1))
             return (mpmath.erfc(-b) - mpmath.erfc(-a)) / 2 * mpmath.sqrt(2 * mpmath.pi) * mpmath.mpf(length)
@@ -168,6 +172,7 @@ def test_cross_of_distant_measures():
     """The double integral of two truncated Gaussians 40 lengthscales apart, which is 1e-300 of the kernel."""
     p, q = fwbq.TruncatedGaussian(0.0, 1.0, -1.0, 1.0), fwbq.TruncatedGaussian(40.0, 1.0, 39.0, 41.0)
     with mpmath.workdps(20):
+
         def density(y, m):
             return mpmath.exp(-((y - m) ** 2) / 2) / (mpmath.erf(1 / mpmath.sqrt(2)) * mpmath.sqrt(2 * mpmath.pi))
 

@@ -37,8 +37,14 @@ def test_likelihood_with_everything_integrated_out_by_quadrature():
     # p(a) da = da / a = d log a
     zero, _ = quadrature.quad(lambda t: density(t, 0.0, 0), -12, 25, limit=200)
     assert hyper.log_likelihood(K - JITTER * np.eye(3), f, constant=False) == pytest.approx(np.log(zero), abs=1e-7)
-    both, _ = quadrature.dblquad(lambda b, t: density(t, b, 1), -8, 20, lambda t: -60.0 * np.exp(t / 2) - 1,
-                                 lambda t: 60.0 * np.exp(t / 2) + 1, epsabs=1e-9)
+    both, _ = quadrature.dblquad(
+        lambda b, t: density(t, b, 1),
+        -8,
+        20,
+        lambda t: -60.0 * np.exp(t / 2) - 1,
+        lambda t: 60.0 * np.exp(t / 2) + 1,
+        epsabs=1e-9,
+    )
     assert hyper.log_likelihood(K - JITTER * np.eye(3), f) == pytest.approx(np.log(both), abs=2e-3)
 
 
@@ -58,8 +64,11 @@ def test_likelihood_against_high_precision(constant):
             P = inverse - (inverse * one) * (one.T * inverse) / s
             total = -mpmath.log(s) / 2
         S = (f.T * P * f)[0]
-        total += (mpmath.loggamma(mpmath.mpf(df) / 2) - mpmath.mpf(df) / 2 * mpmath.log(mpmath.pi * S)
-                  - mpmath.log(mpmath.det(A)) / 2)
+        total += (
+            mpmath.loggamma(mpmath.mpf(df) / 2)
+            - mpmath.mpf(df) / 2 * mpmath.log(mpmath.pi * S)
+            - mpmath.log(mpmath.det(A)) / 2
+        )
     assert hyper.log_likelihood(K, F, constant=constant) == pytest.approx(float(total), abs=1e-6)
 
 
@@ -174,8 +183,12 @@ def test_averages_over_members_agree_with_a_grid():
     family = hyper.FAMILIES[1]
     prior = LengthscalePrior(np.array([0.29]))
     grid = np.linspace(-5.0, 3.5, 400)
-    logs = np.array([hyper.log_likelihood(family.gram(np.array([t]), x), f)
-                     - 0.5 * (t - prior.location(family)[0]) ** 2 / 1.49 for t in grid])
+    logs = np.array(
+        [
+            hyper.log_likelihood(family.gram(np.array([t]), x), f) - 0.5 * (t - prior.location(family)[0]) ** 2 / 1.49
+            for t in grid
+        ]
+    )
     w = np.exp(logs - logs.max())
     mean, sd = (w @ grid) / w.sum(), None
     sd = np.sqrt(w @ (grid - mean) ** 2 / w.sum())
@@ -251,8 +264,9 @@ def test_too_smooth_a_kernel_is_seen_by_leaving_out():
 
 
 def test_calibrated_posterior_is_never_narrower_and_scales_with_the_values():
-    rule = fwbq.bayes_rule(fwbq.embed(fwbq.Matern52(0.4), fwbq.Uniform([0.0, 0.0], [1.0, 1.0])), X,
-                           prior_mean="constant")
+    rule = fwbq.bayes_rule(
+        fwbq.embed(fwbq.Matern52(0.4), fwbq.Uniform([0.0, 0.0], [1.0, 1.0])), X, prior_mean="constant"
+    )
     plain, wide = fwbq.condition(rule, F), hyper.calibrated(rule, F)
     assert wide.scale >= plain.scale
     assert wide.df <= plain.df
@@ -289,8 +303,10 @@ def mixture():
 
 def test_moments_of_the_mixture_by_quadrature():
     m = mixture()
+
     def density(x):
         return 0.3 * stats.t(5).pdf(x) + 0.7 * stats.norm(3, 0.5).pdf(x)
+
     mean = quadrature.quad(lambda x: x * density(x), -300, 300, points=[0, 3], limit=300)[0]
     second = quadrature.quad(lambda x: x * x * density(x), -2000, 2000, points=[0, 3], limit=500)[0]
     assert m.mean == pytest.approx(mean, abs=1e-6)
@@ -316,8 +332,10 @@ def test_samples_of_the_mixture():
 
 
 def test_mixture_of_many_integrals_is_each_on_its_own():
-    parts = (IntegralPosterior(np.array([0.0, 1.0]), np.array([1.0, 2.0]), 7.0, 1.0),
-             IntegralPosterior(np.array([3.0, 1.0]), np.array([0.5, 0.0]), 7.0, 1.0))
+    parts = (
+        IntegralPosterior(np.array([0.0, 1.0]), np.array([1.0, 2.0]), 7.0, 1.0),
+        IntegralPosterior(np.array([3.0, 1.0]), np.array([0.5, 0.0]), 7.0, 1.0),
+    )
     both = AveragedPosterior(parts, np.array([0.4, 0.6]))
     for j in range(2):
         one = AveragedPosterior(tuple(IntegralPosterior(p.mean[j], p.scale[j], p.df, 1.0) for p in parts), both.weights)

@@ -240,8 +240,15 @@ def test_everything_failing_is_an_error():
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"n": 0}, "`n`"), ({"tol": -1.0}, "`tol`"), ({"amplitude": "best"}, "`amplitude`"), ({"kernel": 3}, "`kernel`"),
-     ({"design": 3}, "`design`"), ({"prior_mean": "linear"}, "`prior_mean`"), ({"rng": "x"}, "`rng`")],
+    [
+        ({"n": 0}, "`n`"),
+        ({"tol": -1.0}, "`tol`"),
+        ({"amplitude": "best"}, "`amplitude`"),
+        ({"kernel": 3}, "`kernel`"),
+        ({"design": 3}, "`design`"),
+        ({"prior_mean": "linear"}, "`prior_mean`"),
+        ({"rng": "x"}, "`rng`"),
+    ],
 )
 def test_wrong_arguments_are_named(options, message):
     with pytest.raises((ValueError, TypeError), match=message):
@@ -261,8 +268,9 @@ MEASURES = {
     "correlated": fwbq.Gaussian([0.0, 1.0], [[1.0, 0.8], [0.8, 2.0]]),
     "truncated": fwbq.TruncatedGaussian([1.0, 1.0], 0.5),
     "mixture": fwbq.GaussianMixture([0.4, 0.6], [[-1.0, 0.0], [1.0, 1.0]], [np.diag([0.5, 1.0]), np.eye(2)]),
-    "correlated mixture": fwbq.GaussianMixture([0.4, 0.6], [[-1.0, 0.0], [1.0, 1.0]],
-                                               [[[1.0, 0.5], [0.5, 1.0]], np.eye(2)]),
+    "correlated mixture": fwbq.GaussianMixture(
+        [0.4, 0.6], [[-1.0, 0.0], [1.0, 1.0]], [[[1.0, 0.5], [0.5, 1.0]], np.eye(2)]
+    ),
     "empirical": fwbq.Empirical(np.random.default_rng(0).standard_normal((300, 2))),
     "product": fwbq.Product([stats.gamma(3.0), stats.norm(0.0, 1.0)]),
 }

@@ -160,9 +160,7 @@ def test_a_saved_run_continues_as_the_other(tmp_path, moment):
 
 
 def test_saving_keeps_what_was_asked_for(tmp_path):
-    run = finished(
-        (12,), kernel=fwbq.ExpQuad([0.4, 0.7]), design=fwbq.FrankWolfe, amplitude=2.0, prior_mean="constant"
-    )
+    run = finished((12,), kernel=fwbq.ExpQuad([0.4, 0.7]), design=fwbq.FrankWolfe, amplitude=2.0, prior_mean="constant")
     run.save(tmp_path / "run.json")
     again = fwbq.Integration.load(tmp_path / "run.json")
     assert again.result().mean == run.result().mean

@@ -278,8 +278,11 @@ def test_lengthscale_gradient_matches_differentiation(kernel, xy):
 
         def at(t, lengths=lengths, i=i):
             g = MP_1D[type(kernel)]
-            return lambda a, b: mp.mpf(kernel.variance) * mp.fprod(
-                g(abs(a[c] - b[c]) / (mp.mpf(float(lengths[c])) * (mp.exp(t) if c == i else 1))) for c in range(2)
+            return lambda a, b: (
+                mp.mpf(kernel.variance)
+                * mp.fprod(
+                    g(abs(a[c] - b[c]) / (mp.mpf(float(lengths[c])) * (mp.exp(t) if c == i else 1))) for c in range(2)
+                )
             )
 
         expected = exact(lambda a, b: mp.diff(lambda t: at(t)(a, b), 0), x, y)

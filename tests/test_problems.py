@@ -86,8 +86,10 @@ def _tensor(problem):
     axes = []
     for i, breaks in enumerate(_breaks(problem, dim)):
         marginal = _marginal(measure, i)
-        low, high = (marginal.ppf(q) if np.isfinite(e) else marginal.ppf(t) for q, e, t in
-                     ((0.0, marginal.support()[0], 1e-18), (1.0, marginal.support()[1], 1 - 1e-16)))
+        low, high = (
+            marginal.ppf(q) if np.isfinite(e) else marginal.ppf(t)
+            for q, e, t in ((0.0, marginal.support()[0], 1e-18), (1.0, marginal.support()[1], 1 - 1e-16))
+        )
         edges = np.unique(np.concatenate([np.linspace(low, high, 9 if dim == 2 else 60), breaks]))
         middle, half = (edges[1:] + edges[:-1]) / 2, np.diff(edges) / 2
         x = (middle[:, None] + half[:, None] * nodes).ravel()
@@ -97,8 +99,11 @@ def _tensor(problem):
     return float(total @ problem.f(grid))
 
 
-PRODUCTS = [p for p in TABLE if isinstance(p.measure, Uniform | TruncatedGaussian | Product) and p.dim <= 2
-            and "sample" not in p.tags]
+PRODUCTS = [
+    p
+    for p in TABLE
+    if isinstance(p.measure, Uniform | TruncatedGaussian | Product) and p.dim <= 2 and "sample" not in p.tags
+]
 
 
 @pytest.mark.parametrize("problem", PRODUCTS, ids=lambda p: p.name)
@@ -107,8 +112,14 @@ def test_values_under_product_measures(problem):
     assert abs(_tensor(problem) - problem.value) < 2e-9 * scale
 
 
-SMOOTH_GAUSSIAN = [p for p in TABLE if isinstance(p.measure, Gaussian | GaussianMixture) and p.dim <= 3
-                   and "analytic" in p.tags and "sharp" not in p.tags]
+SMOOTH_GAUSSIAN = [
+    p
+    for p in TABLE
+    if isinstance(p.measure, Gaussian | GaussianMixture)
+    and p.dim <= 3
+    and "analytic" in p.tags
+    and "sharp" not in p.tags
+]
 
 
 @pytest.mark.parametrize("problem", SMOOTH_GAUSSIAN, ids=lambda p: p.name)
@@ -125,14 +136,19 @@ def test_values_under_gaussian_measures(problem):
     assert abs(value - problem.value) <= 1e-6 * max(abs(problem.value), np.abs(problem.f(z)).max() * 1e-6)
 
 
-@pytest.mark.parametrize("problem", [p for p in TABLE if p.dim == 1 and isinstance(p.measure, Gaussian)
-                                     and p.tags & {"sharp", "kink", "step"}], ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "problem",
+    [p for p in TABLE if p.dim == 1 and isinstance(p.measure, Gaussian) and p.tags & {"sharp", "kink", "step"}],
+    ids=lambda p: p.name,
+)
 def test_values_of_one_dimensional_kinks_steps_and_peaks(problem):
     f = problem.f
     centre = getattr(f, "c", None)
     place = float(centre / f.a[0]) if centre is not None else float(f.y[0])
+
     def integrand(x):
         return float(f(np.array([[x]]))[0] * stats.norm.pdf(x))
+
     left, right = (quadrature.quad(integrand, a, b, epsabs=1e-13, limit=200)[0] for a, b in ((-12, place), (place, 12)))
     assert abs(left + right - problem.value) < 1e-10
 
@@ -148,8 +164,10 @@ def test_corner_peak_in_five_dimensions_by_its_laplace_transform():
     # (1 + s)^-(d+1) = int t^d e^(-t (1 + s)) dt / d!, which factorises over the coordinates.
     (problem,) = problems.select("genz-corner-peak", "d=5")
     a = problem.f.a
+
     def integrand(t):
         return t**5 * np.exp(-t) * np.prod(-np.expm1(-a * t) / (a * t)) / 120.0
+
     value, _ = quadrature.quad(integrand, 1e-12, 60.0, epsabs=1e-14, limit=200)
     assert abs(value - problem.value) < 1e-9 * problem.value
 
@@ -160,11 +178,19 @@ def test_other_high_dimensional_values_by_factorisation():
         for problem in problems.select(name, "d=5"):
             total = 1.0
             for i in range(5):
-                one = type(problem.f)(problem.f.a[i : i + 1], problem.f.u[i : i + 1] if i < 2 or name[5] != "d" else
-                                      np.ones(1))
+                one = type(problem.f)(
+                    problem.f.a[i : i + 1], problem.f.u[i : i + 1] if i < 2 or name[5] != "d" else np.ones(1)
+                )
                 breaks = [float(one.u[0])] if 0.0 < one.u[0] < 1.0 else None
-                total *= quadrature.quad(lambda x, one=one: float(one(np.array([[x]]))[0]), 0, 1, points=breaks,
-                                         epsabs=0, epsrel=1e-11, limit=200)[0]
+                total *= quadrature.quad(
+                    lambda x, one=one: float(one(np.array([[x]]))[0]),
+                    0,
+                    1,
+                    points=breaks,
+                    epsabs=0,
+                    epsrel=1e-11,
+                    limit=200,
+                )[0]
             assert abs(total - problem.value) < 1e-9 * problem.value
 
 
@@ -214,7 +240,8 @@ def test_waves_integrate_exactly_in_both_measures():
         (problem,) = problems.select(name, "d=1")
         one = rough.Waves(problem.f.w[:3] * 0.3, problem.f.alpha[:3], problem.f.beta[:3])
         uniform = quadrature.quad(lambda x, g=one: float(g(np.array([[x]]))[0]), 0, 1, epsabs=1e-13)[0]
-        normal = quadrature.quad(lambda x, g=one: float(g(np.array([[x]]))[0]) * stats.norm.pdf(x), -12, 12,
-                                 epsabs=1e-13, limit=200)[0]
+        normal = quadrature.quad(
+            lambda x, g=one: float(g(np.array([[x]]))[0]) * stats.norm.pdf(x), -12, 12, epsabs=1e-13, limit=200
+        )[0]
         assert abs(one.integral(rough.characteristic_uniform) - uniform) < 1e-11
         assert abs(one.integral(rough.characteristic_normal) - normal) < 1e-11

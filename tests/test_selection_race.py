@@ -80,7 +80,7 @@ def test_the_linear_model_agrees_where_it_is_easy():
 
 
 def test_models_with_one_measure_share_it_and_the_order_is_the_callers():
-    models = {"c": bump(2.0), "a": fwbq.Model(lambda x: -x.sum(axis=1) ** 2, fwbq.Gaussian([0.0, 0.0], np.eye(2)))}
+    models = {"c": bump(2.0), "a": fwbq.Model(lambda x: -(x.sum(axis=1) ** 2), fwbq.Gaussian([0.0, 0.0], np.eye(2)))}
     models |= {"b": bump(0.0), "d": fwbq.Model(lambda x: -2 * x[:, 0] ** 2, fwbq.Gaussian([0.0], [[1.0]]))}
     found = run(models, n=30, race=False)
     assert found.names == ("c", "a", "b", "d")

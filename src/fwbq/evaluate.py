@@ -547,7 +547,7 @@ class _Batch:
         return _caused(
             EvaluationError(
                 f"f failed at point {_written(failed[0].point)} (row {failed[0].index} of {len(self.x)}): "
-                f"{failed[0].reason}.{more} {self._kept_words()} `on_error=\"skip\"` goes on without such points.",
+                f'{failed[0].reason}.{more} {self._kept_words()} `on_error="skip"` goes on without such points.',
                 failed,
             ),
             failed[0].cause,

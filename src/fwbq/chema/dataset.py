@@ -145,9 +145,7 @@ class Dataset:
             condition=[self.condition[i] for i in rows], regulators=self.regulators,
         )  # fmt: skip
 
-    def select(
-        self, *, enzymes: Sequence[str | int] | None = None, conditions: Sequence[str] | None = None
-    ) -> Dataset:
+    def select(self, *, enzymes: Sequence[str | int] | None = None, conditions: Sequence[str] | None = None) -> Dataset:
         """Only these enzymes, in this order, and only these conditions.
 
         Parameters

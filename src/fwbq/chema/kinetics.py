@@ -81,9 +81,7 @@ def increments(data: Dataset) -> tuple[Increments, ...]:
     for part in data.split():
         largest = part.enzymes[:-1].max(axis=0, initial=0.0)
         unit = np.where(largest > 0, largest, 1.0)
-        result.append(
-            Increments(part.rates, part.substrate[:-1], part.phospho[:-1], part.enzymes[:-1] / unit, unit)
-        )
+        result.append(Increments(part.rates, part.substrate[:-1], part.phospho[:-1], part.enzymes[:-1] / unit, unit))
     return tuple(result)
 
 

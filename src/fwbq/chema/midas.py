@@ -50,9 +50,7 @@ def read_midas(path: str | PathLike[str]) -> pd.DataFrame:
         clock = next((c for c in clocks if c[3:] == variable), shared)
         if clock is None:
             _checks.fail(f"{path} has values of {variable!r}, but neither 'DA:ALL' nor 'DA:{variable}' for their times")
-        part = pd.DataFrame(
-            {"time": table[clock], "variable": variable, "value": table[column], "condition": label}
-        )
+        part = pd.DataFrame({"time": table[clock], "variable": variable, "value": table[column], "condition": label})
         part["replicate"] = (part.groupby(["condition", "time"]).cumcount() + 1).astype(str)
         parts.append(part[part["value"].notna()])
     return pd.concat(parts, ignore_index=True)

@@ -99,9 +99,7 @@ def _right(part: Increments, points: FloatArray, enzymes: IntArray) -> _Factors:
     side = Columns.at(part, base, points[:, 2], enzymes)
     own = side.length * (side.length - 2 * side.rate) + side.along**2
     ones = np.ones((len(own), 1, own.shape[1]))
-    linear = np.concatenate(
-        [side.length[:, None, :] * side.direction, side.along[:, None], ones, own[:, None]], axis=1
-    )
+    linear = np.concatenate([side.length[:, None, :] * side.direction, side.along[:, None], ones, own[:, None]], axis=1)
     penalty = 0.5 * np.log(part.n + 1) * side.live
     return _Factors(part.n, side.direction, linear, np.sqrt(part.n) * side.rate, penalty)
 

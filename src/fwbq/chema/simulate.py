@@ -124,9 +124,7 @@ def _kinetic(
     return values
 
 
-def _courses(
-    n: int, start: float, span: float, rng: np.random.Generator
-) -> Callable[[ArrayLike, Any], FloatArray]:
+def _courses(n: int, start: float, span: float, rng: np.random.Generator) -> Callable[[ArrayLike, Any], FloatArray]:
     size = 0.8 * rng.standard_normal((_WAVES, n)) / np.sqrt(np.arange(1, _WAVES + 1))[:, None]
     phase = rng.uniform(0.0, 2 * np.pi, (_WAVES, n))
 

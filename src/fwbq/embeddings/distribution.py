@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -116,8 +117,15 @@ def _side(density: _FromOrigin, marks: Array, end: float, spread: float) -> Side
         if abs(fine - coarse) <= max(_NEGLIGIBLE, 5e-14 * fine):
             break
         length *= 0.5
-    whole = replace(side, edges=np.concatenate([[length], edges[edges > length]]))
-    return _resolve(whole, density.family.name)
+    # Beyond it the density still changes from decade to decade.
+    edges = np.concatenate([[length], edges[edges > length]])
+    edges = np.unique(np.concatenate([_decades(a, b) for a, b in pairwise(edges)]))
+    return _resolve(replace(side, edges=edges), density.family.name)
+
+
+def _decades(a: float, b: float) -> Array:
+    """Return edges from a to b, at most a decade apart."""
+    return np.geomspace(a, b, max(2, int(np.ceil(np.log10(b / a))) + 1))
 
 
 def _tail(density: Callable[[Array], Array], centre: float, spread: float) -> Array:
@@ -153,9 +161,7 @@ def _resolve(side: Side, name: str) -> Side:
     for _ in range(_LEVELS):
         middle = 0.5 * (left + right)
         values = side.density(panel_nodes(left, right)[0])
-        finer = side.density(
-            np.concatenate([panel_nodes(left, middle)[0], panel_nodes(middle, right)[0]], axis=1)
-        )
+        finer = side.density(np.concatenate([panel_nodes(left, middle)[0], panel_nodes(middle, right)[0]], axis=1))
         largest = np.maximum(np.abs(finer).max(axis=1), np.finfo(float).tiny)
         error = np.abs(values @ _REFINE.T - finer).max(axis=1)
         noisy = (error < _NOISE * largest) & (error > 0.7 * before)

@@ -22,6 +22,7 @@ _TOLERANCE = 1e-14
 _HEAVY = 1e-6
 _UNSEEN = 1e-18
 _LEVELS = 60
+_MOST = 2000
 
 
 class Line(ABC):
@@ -193,9 +194,7 @@ class UniformOnInterval(Density):
         return np.exp(1j * frequencies * middle) * np.sinc(frequencies * (self.width / (2.0 * np.pi))), "closed form"
 
 
-def integrate_panels(
-    integrand: Callable[[Array], Array], left: Array, right: Array, beside: float = 0.0
-) -> float:
+def integrate_panels(integrand: Callable[[Array], Array], left: Array, right: Array, beside: float = 0.0) -> float:
     """Return the integral over panels [left_i, right_i] by Gauss-Legendre rules of 20 nodes and bisection.
 
     A panel is split until it agrees with its two halves to 1e-14 of the whole integral and of what stands ``beside``
@@ -204,7 +203,7 @@ def integrate_panels(
     Raises
     ------
     ArithmeticError
-        If 60 bisections do not reach the tolerance.
+        If 60 bisections, or 2000 panels at once, do not reach the tolerance.
     """
     coarse = _panel_values(integrand, left, right)
     done = 0.0
@@ -218,6 +217,8 @@ def integrate_panels(
         done += float(fine[~unresolved].sum())
         if not np.any(unresolved):
             return done
+        if np.count_nonzero(unresolved) > _MOST:
+            break
         coarse = halves[:, unresolved].reshape(-1)
         left, right = (
             np.concatenate([left[unresolved], middle[unresolved]]),

@@ -164,9 +164,7 @@ def fit(
     return Fit(kernel, family, theta, _members(found, prior.dim))
 
 
-def _maximise(
-    objective: _Objective, bounds: FloatArray, dim: int, starts: Sequence[float]
-) -> tuple[FloatArray, float]:
+def _maximise(objective: _Objective, bounds: FloatArray, dim: int, starts: Sequence[float]) -> tuple[FloatArray, float]:
     from scipy.optimize import minimize
 
     best: tuple[float, FloatArray] | None = None

@@ -152,9 +152,7 @@ class KernelModel:
         return condition(rule, values, amplitude=self.amplitude)
 
 
-def _families(
-    kernel: type[Stationary] | None, measure: Measure, prior: LengthscalePrior
-) -> tuple[KernelFamily, ...]:
+def _families(kernel: type[Stationary] | None, measure: Measure, prior: LengthscalePrior) -> tuple[KernelFamily, ...]:
     """Return the families to try: of the class given, or all; those that the measure has an embedding for."""
     if kernel is not None:
         if not (isinstance(kernel, type) and issubclass(kernel, Stationary)):
