@@ -334,3 +334,14 @@ def test_embeddings_can_be_pickled():
 def test_table_lists_every_pair():
     rows = embeddings.table().splitlines()[2:]
     assert len(rows) == len(embeddings.available()) and all(row.count("|") == 4 for row in rows)
+
+
+@pytest.mark.parametrize("shape", [0.01, 0.05, 0.5])
+@pytest.mark.parametrize("length", [1e-3, 1.0, 50.0])
+def test_gamma_peaks_have_their_laplace_transform(shape, length):
+    """At the bound Matern 1/2 is exp(-y / l): its mean is (1 + 1/l)^-shape, and hardly changes next to the bound."""
+    emb = fwbq.embed(fwbq.Matern12(length), fwbq.Product([stats.gamma(shape)]))
+    expected = float((1 + 1 / mpmath.mpf(length)) ** -mpmath.mpf(shape))
+    np.testing.assert_allclose(emb.mean([[0.0], [1e-300], [7e-171], [1e-40], [1e-18]]), expected, rtol=1e-12)
+    slope = emb.mean_gradient([[0.0]])[0, 0]
+    np.testing.assert_allclose(slope, expected / length, rtol=1e-12)

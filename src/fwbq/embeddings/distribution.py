@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -116,8 +117,15 @@ def _side(density: _FromOrigin, marks: Array, end: float, spread: float) -> Side
         if abs(fine - coarse) <= max(_NEGLIGIBLE, 5e-14 * fine):
             break
         length *= 0.5
-    whole = replace(side, edges=np.concatenate([[length], edges[edges > length]]))
-    return _resolve(whole, density.family.name)
+    # Beyond it the density still changes from decade to decade.
+    edges = np.concatenate([[length], edges[edges > length]])
+    edges = np.unique(np.concatenate([edges, *(_decades(a, b) for a, b in pairwise(edges))]))
+    return _resolve(replace(side, edges=edges), density.family.name)
+
+
+def _decades(a: float, b: float) -> Array:
+    """Return edges from a to b, at most a decade apart."""
+    return np.geomspace(a, b, max(2, int(np.ceil(np.log10(b / a))) + 1))
 
 
 def _tail(density: Callable[[Array], Array], centre: float, spread: float) -> Array:

@@ -22,6 +22,7 @@ _TOLERANCE = 1e-14
 _HEAVY = 1e-6
 _UNSEEN = 1e-18
 _LEVELS = 60
+_MOST = 2000
 
 
 class Line(ABC):
@@ -202,7 +203,7 @@ def integrate_panels(integrand: Callable[[Array], Array], left: Array, right: Ar
     Raises
     ------
     ArithmeticError
-        If 60 bisections do not reach the tolerance.
+        If 60 bisections, or 2000 panels at once, do not reach the tolerance.
     """
     coarse = _panel_values(integrand, left, right)
     done = 0.0
@@ -216,6 +217,8 @@ def integrate_panels(integrand: Callable[[Array], Array], left: Array, right: Ar
         done += float(fine[~unresolved].sum())
         if not np.any(unresolved):
             return done
+        if np.count_nonzero(unresolved) > _MOST:
+            break
         coarse = halves[:, unresolved].reshape(-1)
         left, right = (
             np.concatenate([left[unresolved], middle[unresolved]]),

@@ -134,14 +134,15 @@ class QuadratureLine(Line):
         value = self._profile(gap)
         rate = np.abs(self._slope(gap)) / np.where(value > 0.0, value, 1.0)
         decay = 1.0 / np.maximum(1.0 / lengthscale(self.kernel), rate) / abs(side.scale)
+        # Panels are laid out from the nearest point, because the distance from x has more digits than the position.
         steps = decay[:, None] * _GRID
-        below = np.maximum(nearest[:, None] - steps, left[:, None])
-        above = np.minimum(nearest[:, None] + steps, right[:, None])
+        below = np.maximum(-steps, (left - nearest)[:, None])
+        above = np.minimum(steps, (right - nearest)[:, None])
         starts = np.concatenate([below[:, 1:], above[:, :-1]], axis=1)
         ends = np.concatenate([below[:, :-1], above[:, 1:]], axis=1)
         row, column = np.nonzero(ends > starts)
         nodes, weights = panel_nodes(starts[row, column], ends[row, column])
-        values = function(side.scale * (t[row, None] - nodes)) * side.density(nodes)
+        values = function(side.scale * ((t - nearest)[row, None] - nodes)) * side.density(nearest[row, None] + nodes)
         return np.asarray(np.bincount(row, np.sum(values * weights, axis=1), minlength=x.size), dtype=np.float64)
 
 
