@@ -148,7 +148,7 @@ def test_the_variance_is_that_of_sampled_paths():
         precision = np.diag(inverse) - (inverse @ one) ** 2 / (one @ inverse @ one)
         weights = np.exp(0.5 * (F[:, j] - F[:, j].max()))
         left_out = (inverse @ residual) ** 2 / precision
-        amplitude = 0.5 * (quadratic + weights @ left_out / weights.sum())
+        amplitude = max(quadratic, weights @ left_out / weights.sum())
         paths = mean[:, None] + np.sqrt(amplitude) * root @ rng.standard_normal((len(cov), 4000))
         logs = paths + at.log_weights[:, None]
         top = logs.max(axis=0)

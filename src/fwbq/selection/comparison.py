@@ -45,7 +45,7 @@ class Stage:
     evaluations : int
         Evaluations of all models together up to here.
     contenders : int
-        Models in contention during the round.
+        Models evaluated in the round: those in contention, and up to 20 that help to tell the length-scales.
     evidences : Evidences
         Posteriors of all models.
     best : int

@@ -55,7 +55,7 @@ class LogProcess:
 
     which is Student-t with scale\ :sup:`2` = :math:`a_i \iint \pi_i c\, \pi_i`. To it is added the square of the
     second-order term :math:`\tfrac12 a_i (\int \pi_i c(x, x) - \iint \pi_i c\,\pi_i)` and the error of
-    the sum over the nodes, which counts where few of them carry it. The amplitude is the mean of the
+    the sum over the nodes, which counts where few of them carry it. The amplitude is the larger of the
     maximum-likelihood one and the mean squared leave-one-out residual weighed by the square root of the likelihood:
     where the likelihood is large, errors matter, and there the process is often rougher than elsewhere.
 
@@ -104,7 +104,7 @@ class LogProcess:
         oo = o @ o
         b = (o @ R) / oo
         R -= np.outer(o, b)
-        amplitude = 0.5 * (np.sum(R**2, axis=0) / max(n - 1, 1) + _weighted_loo(inverse, o, R, F))
+        amplitude = np.maximum(np.sum(R**2, axis=0) / max(n - 1, 1), _weighted_loo(inverse, o, R, F))
         B = inverse @ _cross(kernel, points, at)  # (n, Q)
         h = 1.0 - o @ B
         spread = np.maximum(kernel.diag(at.points) - np.einsum("nq,nq->q", B, B) + h**2 / oo, 0.0)

@@ -41,6 +41,10 @@ _LEAST = 3  # points: an amplitude and a constant are learnt from them, and one 
 #: A model leaves the race when the probability that it beats the leader falls below this; with the heavy tails of
 #: nine degrees of freedom that is six standard deviations after the first round.
 _OUT = 1e-4
+#: Points before which no model is dropped and no decision taken: ten say too little about how smooth a likelihood is.
+_DECIDE = 20
+#: Of models that share their length-scales so many stay in as long as one is in contention, to tell them.
+_WITNESSES = 20
 
 
 class _Design(Protocol):
@@ -86,6 +90,14 @@ class _Runner:
         fresh[:, self.active] = evaluate(_Block(self.family, self.active), new)
         self.values = np.vstack([self.values, fresh])
         return int(fresh[:, self.active].size)
+
+    def drop(self, keep: NDArray[np.bool_], score: Array) -> None:
+        """Leave out the models that are not to be kept, but for witnesses: the highest of the others."""
+        kept = keep[self.slots[self.active]]
+        if self.family.alike and kept.any() and kept.sum() < _WITNESSES:
+            order = np.lexsort((-score[self.slots[self.active]], ~kept))
+            kept[order[:_WITNESSES]] = True
+        self.active = self.active[kept]
 
     def posteriors(self) -> Evidences:
         """Posteriors of the models in contention."""
@@ -258,6 +270,8 @@ def compare_families(
             best = leader(chances, evidences.log_median + log_prior)
             history.append(Stage(size, spent, contenders, evidences, best, float(chances[best])))
             bar.advance(1)
+            if size < min(_DECIDE, sizes[-1]) and any(taken):
+                continue
             decided = _decided(evidences, log_prior, best, float(chances[best]), stop, tol, seed)
             if decided:
                 status = decided
@@ -268,7 +282,7 @@ def compare_families(
             if race:
                 keep = _contention(evidences, log_prior, best, tol)
                 for runner in runners:
-                    runner.active = runner.active[keep[runner.slots[runner.active]]]
+                    runner.drop(keep, evidences.log_median + log_prior)
     points = np.concatenate([np.sum(~np.isnan(runner.values), axis=0) for runner in runners])
     kept = {
         "version": __version__, "seed": seed, "n": sizes[-1], "stages": list(sizes), "stop": stop, "tol": tol,
