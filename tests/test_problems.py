@@ -201,7 +201,7 @@ def test_every_value_agrees_with_plain_sampling():
             assert value == pytest.approx(problem.value, rel=1e-12)
             continue
         n = 4096
-        u = stats.qmc.Sobol(problem.measure.uniform_dim, rng=5).random(n)
+        u = stats.qmc.Sobol(problem.measure.uniform_dim, seed=np.random.default_rng(5)).random(n)
         f = problem.f(problem.measure.from_uniform(u))
         unit = np.abs(f).max() or 1.0  # squares of tiny values vanish
         # Sobol points are better than independent ones, whose standard error is the yardstick.
