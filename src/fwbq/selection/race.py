@@ -174,7 +174,8 @@ def compare_models(
         Measure to design (anything with ``take(n)``), e.g. ``lambda p: fwbq.SBQ(fwbq.embed(fwbq.ExpQuad(1.0), p),
         rng=0)``. By default points spread evenly over the prior.
     race : bool, optional
-        Whether models that can no longer win are left out of further rounds.
+        Whether models that can no longer win are left out of further rounds. Before 20 points none is, and nothing is
+        decided: ten say too little about how smooth a likelihood is.
     executor : concurrent.futures.Executor, optional
         Where likelihoods are evaluated; the answer is the same for any.
     journal : path, optional
