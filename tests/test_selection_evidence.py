@@ -5,12 +5,14 @@ import pytest
 from scipy import stats
 
 import fwbq
+from fwbq import chema
 from fwbq.kernels import Matern52
 from fwbq.selection import Evidences, LogScale, Standard, map_probabilities
 from fwbq.selection.evidence import leader
 from fwbq.selection.log_process import LogProcess
 from fwbq.selection.nodes import nodes
 from fwbq.selection.spread import Spread
+from fwbq.studies import calibration
 
 
 def mixed() -> Evidences:
@@ -175,6 +177,13 @@ def test_a_peak_between_the_nodes_is_owned_up_to():
     found = fwbq.compare_models({"m": model}, stages=(100,), rng=0, progress=False)
     low, high = found.log_evidence_interval("m", 0.99)
     assert low <= 3 * (np.log(0.1) - 0.5 * np.log(1.01)) <= high
+
+
+def test_slopes_are_not_extrapolated_without_bounds():
+    data, _ = calibration.dataset(8)  # where the likelihood falls steeply towards a corner that no point is near to
+    found = chema.compare(data, models=[("E2", "E8"), ("E7", "E8"), ("E8",)], stages=(100,), race=False, progress=False)
+    exact, _ = calibration.exact_log_evidences(data, [("E2", "E8"), ("E7", "E8")])
+    np.testing.assert_allclose(found.evidences.log_median[1:], exact, atol=1.5)
 
 
 def test_equivariance_of_the_log_evidence():

@@ -32,6 +32,9 @@ _DEPTH = 1000.0
 #: A likelihood of zero is taken to be so many natural logarithms below the least positive one of its model. A deeper
 #: step would make the process overshoot beside it.
 _STEP = 20.0
+#: The mean is not believed where it rises by more than this above the largest log likelihood seen: far from all
+#: points, in corners of hardly any prior probability, it may extrapolate a slope to hundreds.
+_RISE = 10.0
 #: Effective nodes below which quasi-random nodes are taken not to have seen the peak.
 _FEW = 10.0
 #: Entries of one block of models on the nodes: 16 MB, which was fastest of 2 to 64.
@@ -113,13 +116,15 @@ class LogProcess:
         for start in range(0, m, block):
             part = slice(start, min(start + block, m))
             share = B.T @ R[:, part]
+            share += b[part]
+            np.minimum(share, _RISE, out=share)
             share += at.log_weights[:, None]
             peak = share.max(axis=0)
             share -= peak
             np.exp(share, out=share)
             total = share.sum(axis=0)
             share /= total
-            centre[part] = b[part] + peak + np.log(total)
+            centre[part] = peak + np.log(total)
             point = spread @ share
             first = amplitude[part] * np.clip(_double_sum(kernel, at, B, o, share), 0.0, point)
             second = 0.5 * (amplitude[part] * point - first)
