@@ -60,7 +60,7 @@ lint: $(VENV)/.lint
 
 test-oldest: pyproject.toml tests/oldest.txt
 	$(call environment,.venv-oldest,-e "." -r tests/oldest.txt)
-	.venv-oldest/bin/python -m pytest -q -n 2 --dist loadfile tests --ignore=tests/test_dask.py --ignore=tests/browser
+	.venv-oldest/bin/python -m pytest -q -n 2 --dist loadfile tests --ignore=tests/evaluation/test_dask.py --ignore=tests/report/test_browser.py
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html

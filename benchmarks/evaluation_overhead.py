@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 from distributed import Client, LocalCluster
 
-from fwbq.evaluate import Evaluator
-from fwbq.journal import Journal
+from fwbq.evaluation.evaluator import Evaluator
+from fwbq.evaluation.journal import Journal
 
 DIM = 5
 REPEATS = 3

@@ -15,13 +15,30 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import chema, embeddings, plots, problems, theory
+    from . import (
+        chema,
+        designs,
+        embeddings,
+        evaluation,
+        integration,
+        kernels,
+        measures,
+        plots,
+        posterior,
+        problems,
+        process,
+        report,
+        rules,
+        selection,
+        theory,
+    )
     from .designs import OBQ, QMC, SBQ, BlendedPairwise, FrankWolfe, MonteCarlo, RandomPivot, refine
     from .embeddings import Embedding, embed
+    from .evaluation import EvaluationError, Journal, JournalError
     from .integration import Integration, IntegrationResult, integrate
     from .kernels import ExpQuad, Kernel, Matern12, Matern32, Matern52, PeriodicSobolev, RandomFourier, Stein
     from .measures import Empirical, Gaussian, GaussianMixture, Measure, Product, TruncatedGaussian, Uniform
-    from .posterior import IntegralPosterior, condition
+    from .posterior import AveragedPosterior, ColumnPosteriors, IntegralPosterior, condition
     from .rules import Rule, bayes_rule, load_rule, mmd2, simplex_rule, uniform_rule, weighted_rule
     from .selection import Comparison, Model, compare_models
 
@@ -35,21 +52,80 @@ _HOME = {
         "embeddings": "Embedding embed",
         "rules": "Rule bayes_rule load_rule mmd2 simplex_rule uniform_rule weighted_rule",
         "designs": "BlendedPairwise FrankWolfe MonteCarlo OBQ QMC RandomPivot SBQ refine",
-        "posterior": "IntegralPosterior condition",
+        "posterior": "AveragedPosterior ColumnPosteriors IntegralPosterior condition",
+        "evaluation": "EvaluationError Journal JournalError",
         "integration": "Integration IntegrationResult integrate",
         "selection": "Comparison Model compare_models",
     }.items()
     for name in names.split()
 }
-_MODULES = ("chema", "embeddings", "plots", "problems", "theory")
+_MODULES = (
+    "chema", "designs", "embeddings", "evaluation", "integration", "kernels", "measures", "plots", "posterior",
+    "problems", "process", "report", "rules", "selection", "theory",
+)  # fmt: skip
 
 __all__ = [
-    "OBQ", "QMC", "SBQ", "BlendedPairwise", "Comparison", "Embedding", "Empirical", "ExpQuad", "FrankWolfe", "Gaussian",
-    "GaussianMixture", "IntegralPosterior", "Integration", "IntegrationResult", "Kernel", "Matern12", "Matern32",
-    "Matern52", "Measure", "Model", "MonteCarlo", "PeriodicSobolev", "Product", "RandomFourier", "RandomPivot", "Rule",
-    "Stein", "TruncatedGaussian", "Uniform", "__version__", "bayes_rule", "chema", "compare_models", "condition",
-    "embed", "embeddings", "integrate", "load_rule", "mmd2", "plots", "problems", "refine", "simplex_rule", "theory",
-    "uniform_rule", "weighted_rule",
+    "OBQ",
+    "QMC",
+    "SBQ",
+    "AveragedPosterior",
+    "BlendedPairwise",
+    "ColumnPosteriors",
+    "Comparison",
+    "Embedding",
+    "Empirical",
+    "EvaluationError",
+    "ExpQuad",
+    "FrankWolfe",
+    "Gaussian",
+    "GaussianMixture",
+    "IntegralPosterior",
+    "Integration",
+    "IntegrationResult",
+    "Journal",
+    "JournalError",
+    "Kernel",
+    "Matern12",
+    "Matern32",
+    "Matern52",
+    "Measure",
+    "Model",
+    "MonteCarlo",
+    "PeriodicSobolev",
+    "Product",
+    "RandomFourier",
+    "RandomPivot",
+    "Rule",
+    "Stein",
+    "TruncatedGaussian",
+    "Uniform",
+    "__version__",
+    "bayes_rule",
+    "chema",
+    "compare_models",
+    "condition",
+    "designs",
+    "embed",
+    "embeddings",
+    "evaluation",
+    "integrate",
+    "integration",
+    "kernels",
+    "load_rule",
+    "measures",
+    "mmd2",
+    "plots",
+    "posterior",
+    "problems",
+    "process",
+    "refine",
+    "report",
+    "rules",
+    "selection",
+    "simplex_rule",
+    "theory",
+    "uniform_rule",
+    "weighted_rule",
 ]  # fmt: skip
 
 

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp, stdtrit
 
 from .. import _validate
-from .._progress import Progress
+from ..evaluation import Progress
 from ..kernels import Kernel
 from ..selection import Comparison, LogScale, Rest, compare_families
 from ..selection.log_process import LogProcess

@@ -58,8 +58,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _report(error: Exception) -> int:
     """Print one sentence for an error and return the exit code that fits."""
-    from ..evaluate import EvaluationError
-    from ..journal import JournalError
+    from ..evaluation import EvaluationError, JournalError
 
     if isinstance(error, typer.Exit):
         return int(error.exit_code)
@@ -284,7 +283,7 @@ def paper(
     progress: Quiet = None,
 ) -> int:
     """Reproduce the figures of the paper, each with its data as CSV."""
-    from .._progress import Progress
+    from ..evaluation import Progress
     from ..studies.paper import FIGURES, make
 
     names = list(FIGURES) if figure == "all" else [figure]

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _validate
-from .._simplex import simplex_weights
 from ..rules import Rule, weighted_rule
+from ..rules.simplex import simplex_weights
 from .base import Design, FloatArray
 from .candidates import ORACLES, LinearOracle, Potential, candidate_points
 from .frank_wolfe import best_single_point, chosen_point

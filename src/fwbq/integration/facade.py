@@ -13,10 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validate
-from .._progress import Progress
 from ..designs import Design
-from ..evaluate import Evaluator
-from ..journal import Journal
+from ..evaluation import Evaluator, Journal, Progress
 from ..kernels import Kernel, Stationary
 from ..measures import Measure
 from ..rules import PriorMean

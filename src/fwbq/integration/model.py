@@ -9,20 +9,20 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _validate, hyperparameters
+from .. import _validate, process
 from ..embeddings import Embedding, embed
-from ..hyperparameters import (
-    FAMILIES,
-    SCALE_MIXTURES,
-    AveragedPosterior,
-    ColumnPosteriors,
-    Fit,
-    KernelFamily,
-    LengthscalePrior,
-)
 from ..kernels import Kernel, Stationary
 from ..measures import Measure
-from ..posterior import Amplitude, IntegralPosterior, condition
+from ..posterior import (
+    Amplitude,
+    AveragedPosterior,
+    ColumnPosteriors,
+    IntegralPosterior,
+    amplitudes,
+    calibrated,
+    condition,
+)
+from ..process import FAMILIES, SCALE_MIXTURES, Fit, KernelFamily, LengthscalePrior
 from ..rules import PRIOR_MEANS, PriorMean, Rule, bayes_rule
 from .frame import Frame, natural
 from .result import IntegrationResult
@@ -133,10 +133,8 @@ class KernelModel:
         weights = np.array([member.weight for member in found.members])
         return AveragedPosterior(tuple(self._condition(rule, values) for rule in rules), weights)
 
-    def _fit(
-        self, points: FloatArray, values: FloatArray, draws: int, starts: Sequence[float] = hyperparameters.STARTS
-    ) -> Fit:
-        return hyperparameters.fit(
+    def _fit(self, points: FloatArray, values: FloatArray, draws: int, starts: Sequence[float] = process.STARTS) -> Fit:
+        return process.fit(
             self.frame.to_natural(points),
             values,
             scale=self.prior.scale,
@@ -148,7 +146,7 @@ class KernelModel:
 
     def _condition(self, rule: Rule, values: FloatArray) -> IntegralPosterior:
         if self.amplitude == "calibrated":
-            return hyperparameters.calibrated(rule, values)
+            return calibrated(rule, values)
         return condition(rule, values, amplitude=self.amplitude)
 
 
@@ -178,7 +176,7 @@ def _note(rule: Rule) -> str:
 def _warn_of_disagreement(rule: Rule, values: FloatArray) -> None:
     if len(rule) < 10:
         return
-    estimates = hyperparameters.amplitudes(rule, values)
+    estimates = amplitudes(rule, values)
     ml, loo = np.atleast_1d(estimates.ml), np.atleast_1d(estimates.loo)
     apart = float(np.max(loo[ml > 0.0] / ml[ml > 0.0], initial=0.0))
     if apart > DISAGREEMENT:

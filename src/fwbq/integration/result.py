@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hyperparameters import AveragedPosterior, ColumnPosteriors
 from ..kernels import Kernel
-from ..posterior import IntegralPosterior
+from ..posterior import AveragedPosterior, ColumnPosteriors, IntegralPosterior
 from ..rules import Rule
 
 FloatArray = NDArray[np.float64]

@@ -43,7 +43,7 @@ class Integration:
         first, then sequential Bayesian quadrature under the fitted kernel, continued from all points there are. With a
         kernel *and* a design given, the points are exactly ``design.take(n)``, repeats included.
     amplitude : "calibrated", "marginal", "ml", "loo" or float
-        How the factor on the kernel's variance is found: see `fwbq.condition`, and `fwbq.hyperparameters.calibrated`
+        How the factor on the kernel's variance is found: see `fwbq.condition`, and `fwbq.posterior.calibrated`
         for the default, which is the marginal one, widened where leave-one-out errors are larger than the kernel
         expects.
     prior_mean : {"zero", "constant"}, optional

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from ..hyperparameters import log_likelihood_gradient
 from ..kernels import Kernel, Matern52
+from ..process import log_likelihood_gradient
 from .evidence import Evidences
 from .nodes import Nodes
 

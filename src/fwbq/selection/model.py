@@ -126,7 +126,7 @@ class ModelFamily:
 
     def identity(self) -> Any:
         """Return the tags of the functions."""
-        from .._tags import function_tag
+        from ..evaluation import function_tag
 
         return [
             [str(name), function_tag(model.log_integrand)] for name, model in zip(self.names, self.models, strict=True)

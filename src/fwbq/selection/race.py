@@ -12,10 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import __version__, _validate
-from .._progress import Progress
 from ..embeddings import embed
-from ..evaluate import Evaluator
-from ..journal import Journal
+from ..evaluation import Evaluator, Journal, Progress
 from ..kernels import ExpQuad, Kernel
 from ..measures import Measure
 from ..posterior import Amplitude

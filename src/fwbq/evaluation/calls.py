@@ -1,0 +1,156 @@
+"""One call of the integrand, as it happens on a worker: no evaluator, no journal, nothing that cannot travel."""
+
+import contextvars
+import pickle
+import threading
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+# Points looked at to find out how f wants to be called: two in one call and one in another, because only an f that
+# takes (n, d) returns two rows for the former and one for the latter.
+PROBE = 3
+
+
+@dataclass
+class Trouble:
+    """What went wrong with one call of f, in a form that can cross to another process."""
+
+    words: str
+    exception: BaseException | None = None
+    trace: str = ""
+
+    def __str__(self) -> str:
+        return self.words
+
+    def restored(self) -> BaseException | None:
+        """Return the exception; one that came from another process without its traceback gets it as a note."""
+        if self.exception is not None and self.exception.__traceback__ is None and self.trace:
+            self.exception.add_note(self.trace)
+        return self.exception
+
+
+@dataclass
+class Finding:
+    """Whether f takes many points at once, and the values of the points that were tried to find out."""
+
+    vectorized: bool | None
+    rows: list[Any]
+
+
+class _Overdue(TimeoutError):
+    pass
+
+
+class _BadResult(TypeError):
+    pass
+
+
+def evaluate_rows(
+    f: Callable[[FloatArray], Any], x: FloatArray, attempt: int, *, vectorized: bool, timeout: float | None
+) -> list[FloatArray | Trouble]:
+    """Evaluate the rows of x in one call of a vectorised f, or one by one; `attempt` only tells equal calls apart."""
+    if vectorized and len(x) > 1:
+        try:
+            return list(_checked(_call(f, x, timeout), len(x)))
+        except Exception:
+            pass  # one bad point must not take the others with it: ask for them one by one
+    results: list[FloatArray | Trouble] = []
+    for row in x:
+        try:
+            if vectorized:
+                results.append(_checked(_call(f, row[None], timeout), 1)[0])
+            else:
+                results.append(_checked(_call(f, row, timeout), None))
+        except Exception as error:
+            results.append(_trouble(error))
+    return results
+
+
+def find_out(f: Callable[[FloatArray], Any], x: FloatArray, attempt: int, *, timeout: float | None) -> Finding:
+    """Find out how f wants to be called, on three points; `attempt` only tells equal calls apart."""
+    try:
+        two = _checked(_call(f, x[:-1], timeout), PROBE - 1)
+        one = _checked(_call(f, x[-1:], timeout), 1)
+        if two.shape[1:] != one.shape[1:]:
+            raise _BadResult(f"it returned shape {two.shape} for {len(two)} points and {one.shape} for one")
+        if two.ndim == 2 and two.shape[1] == x.shape[1]:
+            alone = _checked(_call(f, x[:1], timeout), 1)
+            if not np.allclose(alone[0], two[0], rtol=1e-6, atol=0.0, equal_nan=True):
+                raise _BadResult("it returned another row for the same point in other company")
+        return Finding(True, [*two, *one])
+    except Exception as error:
+        together = _trouble(error)
+    try:
+        return Finding(False, [_checked(_call(f, x[0], timeout), None)])
+    except Exception as error:
+        return Finding(None, [together, _trouble(error)])
+
+
+def _call(f: Callable[[FloatArray], Any], x: FloatArray, timeout: float | None) -> Any:
+    if timeout is None:
+        return f(x.copy())
+    outcome: list[Any] = []
+    context = contextvars.copy_context()  # np.errstate and the like hold in the thread as they do here
+
+    def target() -> None:
+        try:
+            outcome.append((True, context.run(f, x.copy())))
+        except BaseException as error:
+            outcome.append((False, error))
+
+    limit = timeout * (len(x) if x.ndim == 2 else 1)
+    thread = threading.Thread(target=target, name="fwbq-evaluation", daemon=True)
+    thread.start()
+    thread.join(limit)
+    if not outcome:
+        raise _Overdue(f"no result after {limit:g} s")
+    succeeded, value = outcome[0]
+    if succeeded:
+        return value
+    raise value
+
+
+def _checked(value: Any, n: int | None) -> FloatArray:
+    """Return a copy of what f returned as float64, of shape (n,) or (n, m); for n = None, () or (m,)."""
+    if value is None:
+        raise _BadResult("it returned None (is a `return` missing?)")
+    array = np.asarray(value)
+    if array.dtype.kind == "O":
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError):
+            pass
+    if array.dtype.kind not in "biuf":
+        raise _BadResult(f"it returned {type(value).__name__} of dtype {array.dtype}, not real numbers")
+    expected = "a number or a vector (m,)" if n is None else f"({n},) or ({n}, m)"
+    fits = array.ndim <= 1 if n is None else array.ndim in (1, 2) and len(array) == n
+    if not fits or array.shape[-1:] == (0,):
+        raise _BadResult(f"it returned shape {array.shape} where {expected} was expected")
+    return np.array(array, dtype=np.float64)
+
+
+def _trouble(error: BaseException) -> Trouble:
+    if isinstance(error, _BadResult):
+        return Trouble(str(error))
+    if isinstance(error, _Overdue):
+        return Trouble(f"it timed out: {error}")
+    trace = "".join(traceback.format_exception(error))
+    try:
+        # What cannot be read back would break a process pool.
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        error = RuntimeError(named(error))
+    return Trouble(f"it raised {named(error)}", error, trace)
+
+
+def named(error: BaseException) -> str:
+    """Return the type of an error and its text, if it has one."""
+    text = str(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,0 +1,137 @@
+"""A mixture of posteriors: the integral averaged over hyper-parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _validate
+from .single import IntegralPosterior
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class AveragedPosterior:
+    """Posterior of an integral, or of m, averaged over kernels: sum_j weights_j components_j.
+
+    It answers the same questions as `IntegralPosterior`.
+
+    Attributes
+    ----------
+    components : tuple of IntegralPosterior
+        One for each kernel.
+    weights : (J,) array
+        Their probabilities.
+
+    Examples
+    --------
+    >>> halves = [IntegralPosterior(m, 1.0, np.inf, 1.0) for m in (-1.0, 1.0)]
+    >>> both = AveragedPosterior(tuple(halves), np.array([0.5, 0.5]))
+    >>> both.mean, bool(np.isclose(both.sd, np.sqrt(2.0))), bool(np.isclose(both.cdf(0.0), 0.5))
+    (0.0, True, True)
+    """
+
+    components: tuple[IntegralPosterior, ...]
+    weights: FloatArray
+
+    def __post_init__(self) -> None:
+        _validate.freeze(self, weights=_validate.readonly(_validate.simplex(self.weights, "weights")))
+
+    def _average(self, name: str) -> Any:
+        first, *others = (getattr(component, name) for component in self.components)
+        # Relative to the first, so that components that agree give exactly what they agree on.
+        total = np.asarray(first)
+        with np.errstate(invalid="ignore"):
+            for weight, other in zip(self.weights[1:], others, strict=True):
+                total = total + weight * np.where(other == first, 0.0, np.subtract(other, first))
+        return _plain(total)
+
+    @property
+    def mean(self) -> Any:
+        """Mean of the means: the estimate."""
+        return self._average("mean")
+
+    @property
+    def amplitude(self) -> Any:
+        """Mean amplitude."""
+        return self._average("amplitude")
+
+    @property
+    def df(self) -> float:
+        """Smallest degrees of freedom of a component."""
+        return min(component.df for component in self.components)
+
+    @property
+    def sd(self) -> Any:
+        """Standard deviation: within the components and between their means."""
+        mean = np.asarray(self.mean)
+        sds = np.array([component.sd for component in self.components])
+        shifts = np.array([np.asarray(component.mean) - mean for component in self.components])
+        # Divided by the largest, so that squares neither overflow nor vanish.
+        unit = np.maximum(sds.max(axis=0), np.abs(shifts).max(axis=0))
+        safe = np.where((unit > 0.0) & np.isfinite(unit), unit, 1.0)
+        variance = np.tensordot(self.weights, (sds / safe) ** 2 + (shifts / safe) ** 2, axes=1)
+        return _plain(safe * np.sqrt(variance))
+
+    @property
+    def scale(self) -> Any:
+        """Half the width of the central interval of probability 0.6827; for one Gaussian its standard deviation."""
+        low, high = self.interval(0.6826894921370859)
+        return _plain(0.5 * (np.asarray(high) - np.asarray(low)))
+
+    def cdf(self, x: ArrayLike) -> Any:
+        """Return the probability that the integral is at most `x`."""
+        parts = np.array([component.cdf(x) for component in self.components])
+        return _plain(np.tensordot(self.weights, parts, axes=1))
+
+    def quantile(self, q: float) -> Any:
+        """Return the `q`-quantile, 0 < q < 1, by bisection between the least and the greatest of the components'."""
+        ends = np.array([component.quantile(q) for component in self.components])
+        low, high = ends.min(axis=0), ends.max(axis=0)
+        for _ in range(200):
+            middle = low + 0.5 * (high - low)
+            if np.all((middle <= low) | (middle >= high) | ~np.isfinite(high - low)):
+                break
+            below = np.asarray(self.cdf(middle)) < q
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        # A component of infinite scale has an infinite quantile: then so has the mixture.
+        return _plain(np.where(np.isfinite(high - low), middle, np.where(np.isfinite(low), high, low)))
+
+    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
+        """Return the central interval that holds the integral with probability `level`."""
+        tail = 0.5 * (1.0 - _validate.probability(level, "level"))
+        return self.quantile(tail), self.quantile(1.0 - tail)
+
+    def sample(self, size: int | tuple[int, ...] | None = None, rng: Any = None) -> Any:
+        """Draw from the posterior; one kernel for all of m integrals in a draw, which are then independent.
+
+        Parameters
+        ----------
+        size : int or tuple of int, optional
+            Shape of the draws, before the (m,) of many integrals; None for one.
+        rng : None, int or numpy.random.Generator
+            Source of randomness.
+        """
+        generator = _validate.generator(rng)
+        shape = () if size is None else tuple(np.atleast_1d(size).tolist())
+        which = generator.choice(len(self.components), size=shape, p=self.weights)
+        draws = np.empty(shape + np.shape(self.mean))
+        for j, component in enumerate(self.components):
+            chosen = np.asarray(which == j)
+            draws[chosen] = component.sample(int(chosen.sum()), generator)
+        return _plain(draws)
+
+    def __repr__(self) -> str:
+        over = f"averaged over {len(self.components)} kernels"
+        if np.ndim(self.mean):
+            return f"AveragedPosterior({len(self.mean)} integrals, {over})"
+        low, high = self.interval(0.95)
+        return f"AveragedPosterior({self.mean:.10g} ± {self.sd:.3g}, 95 % in [{low:.10g}, {high:.10g}], {over})"
+
+
+def _plain(a: Any) -> Any:
+    return float(a) if np.ndim(a) == 0 else a

@@ -1,0 +1,121 @@
+"""How far the values bear out the kernel: three estimates of one amplitude, of which the largest is believed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..process import amplitude
+from ..rules import Rule
+from .single import IntegralPosterior, condition
+
+FloatArray = NDArray[np.float64]
+
+#: Degrees of freedom below which kurtosis does not take them: the variance of the posterior stays finite.
+LEAST_DF = 4.0
+
+
+@dataclass(frozen=True, eq=False)
+class Amplitudes:
+    """Estimates of the amplitude of the values scaled to magnitude one; (m,) arrays for m integrands.
+
+    Attributes
+    ----------
+    ml : float or array
+        Maximum likelihood.
+    loo : float or array
+        Leave-one-out: mean square of the standardised errors e_i / s_i.
+    influence : float or array
+        The same with each error weighted by its influence on the integral. Leaving out value i moves the estimate by
+        w_i e_i, so this is sum_i (w_i e_i)^2 / sum_i (w_i s_i)^2.
+    kurtosis : float
+        Mean fourth power of the standardised errors over the square of their mean square; 3 for Gaussian errors.
+    """
+
+    ml: Any
+    loo: Any
+    influence: Any
+    kurtosis: float
+
+    @property
+    def largest(self) -> Any:
+        """The largest of the three."""
+        return np.maximum(np.maximum(self.ml, self.loo), self.influence)
+
+
+def amplitudes(rule: Rule, values: ArrayLike) -> Amplitudes:
+    """Return the three estimates for values at the points of a Bayesian quadrature rule.
+
+    Parameters
+    ----------
+    rule : Rule
+        Made by `bayes_rule`.
+    values : array_like, shape (n,) or (n, m)
+        Values at its points, n >= 2.
+
+    Examples
+    --------
+    >>> import numpy as np, fwbq
+    >>> embedding = fwbq.embed(fwbq.Matern12(0.5), fwbq.Uniform([0.0], [1.0]))
+    >>> rule = fwbq.bayes_rule(embedding, np.linspace(0.05, 0.95, 10)[:, None], prior_mean="constant")
+    >>> a = amplitudes(rule, np.abs(rule.points[:, 0] - 0.4))
+    >>> bool(0.1 < a.loo / a.ml < 10.0)
+    True
+    """
+    f, _ = amplitude.normalise(rule.values(values))
+    constant = rule.prior_mean == "constant"
+    ml = amplitude.maximum_likelihood(rule.factor, f, constant)
+    errors, variances = amplitude.leave_one_out_residuals(rule.factor, f, constant)
+    squares = (errors.T**2 / variances).T
+    loo = np.mean(squares, axis=0)
+    w2 = rule.weights**2
+    total = float(w2 @ variances)
+    influence = (w2 @ errors**2) / total if total > 0.0 else loo
+    return Amplitudes(ml, loo, influence, _kurtosis(squares))
+
+
+def _kurtosis(squares: FloatArray) -> float:
+    """Return the kurtosis of standardised errors with these squares, those of m integrands taken together."""
+    rms = np.mean(squares, axis=0)
+    use = rms > 0.0
+    relative = squares[..., use] / rms[use] if squares.ndim == 2 else squares / (rms if use else 1.0)
+    return float(np.mean(relative**2)) if relative.size else 0.0
+
+
+def calibrated(rule: Rule, values: ArrayLike) -> IntegralPosterior:
+    """Return the posterior with the amplitude marginalised, widened where the values contradict the kernel.
+
+    If the kernel is right, the three `amplitudes` estimate the same number, and the largest is only a little above the
+    others. If it is too smooth, the likelihood is the last to notice: it averages over all values in the order in which
+    they came, and the early ones are easy; leave-one-out errors see the distance between neighbours, which is what the
+    error of the integral comes from. The Student-t scale is that of `condition` times the root of
+    largest / maximum likelihood.
+
+    Its degrees of freedom are n - 1 (n with a zero mean) if the errors look Gaussian. A mean of n squares of kurtosis
+    kappa has the relative variance (kappa - 1) / n, which a chi-square has with 2 n / (kappa - 1) degrees of freedom
+    (Satterthwaite, Biometrics Bulletin 2, 1946): where few values make most of the errors, as at a peak, there are as
+    many degrees of freedom as that, though not fewer than four.
+
+    Parameters
+    ----------
+    rule : Rule
+        Made by `bayes_rule`.
+    values : array_like, shape (n,) or (n, m)
+        Values at its points.
+
+    Returns
+    -------
+    IntegralPosterior
+    """
+    posterior = condition(rule, values, amplitude="marginal")
+    if len(rule) < 3:
+        return posterior
+    estimates = amplitudes(rule, values)
+    factor = np.where(estimates.ml > 0.0, estimates.largest / np.where(estimates.ml > 0.0, estimates.ml, 1.0), 1.0)
+    with np.errstate(over="ignore"):
+        scale, a = posterior.scale * np.sqrt(factor), posterior.amplitude * factor
+    few = max(2.0 * len(rule) / max(estimates.kurtosis - 1.0, 1.0), LEAST_DF)
+    return IntegralPosterior(posterior.mean, scale, min(posterior.df, few), a)

@@ -1,0 +1,27 @@
+"""The Gaussian-process core: least squares with a mean, amplitude, likelihood, prior and search of the kernel.
+
+>>> import numpy as np
+>>> from fwbq import process
+>>> x = np.linspace(0.0, 1.0, 12)[:, None]
+>>> found = process.fit(x, np.sin(9.0 * x[:, 0]), scale=np.array([0.3]))
+>>> bool(np.isclose(sum(member.weight for member in found.members), 1.0))
+True
+"""
+
+from .families import FAMILIES, SCALE_MIXTURES, KernelFamily
+from .likelihood import log_likelihood, log_likelihood_gradient
+from .prior import LengthscalePrior
+from .search import STARTS, Fit, Member, fit
+
+__all__ = [
+    "FAMILIES",
+    "SCALE_MIXTURES",
+    "STARTS",
+    "Fit",
+    "KernelFamily",
+    "LengthscalePrior",
+    "Member",
+    "fit",
+    "log_likelihood",
+    "log_likelihood_gradient",
+]

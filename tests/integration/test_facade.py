@@ -1,0 +1,345 @@
+"""integrate(): answers, equivariance, stopping, and the paper's method to the bit."""
+
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import fwbq
+from fwbq import problems
+from fwbq.evaluation.evaluator import EvaluationError
+from fwbq.process import SCALE_MIXTURES
+
+PLANE = fwbq.Gaussian([1.0, 0.5], np.eye(2))
+
+
+def wave(x):
+    return np.sin(x.sum(axis=1))
+
+
+WAVE = np.sin(1.5) * np.exp(-1.0)
+
+
+@pytest.fixture(scope="module")
+def waved():
+    return fwbq.integrate(wave, PLANE, n=49, rng=0)
+
+
+@pytest.fixture(scope="module")
+def one():
+    return fwbq.integrate(wave, PLANE, n=16, rng=3)
+
+
+def test_an_analytic_function_comes_near_the_gauss_rule(waved):
+    nodes, weights = np.polynomial.hermite_e.hermegauss(7)
+    weights = weights / weights.sum()
+    gauss = np.outer(weights, weights).ravel() @ np.sin(np.add.outer(nodes, nodes).ravel() + 1.5)
+    assert abs(waved.mean - WAVE) < 100 * abs(gauss - WAVE)
+    low, high = waved.interval(0.95)
+    assert low <= WAVE <= high
+
+
+def test_the_result_is_one_readable_line(waved):
+    text = repr(waved)
+    assert "\n" not in text
+    assert text.startswith("IntegrationResult(0.366")
+    assert "49 evaluations" in text
+    assert waved.n_evaluations == 49
+    assert waved.points.shape == (49, 2)
+    np.testing.assert_array_equal(waved.values, wave(waved.points))
+
+
+def test_the_interval_widens_with_the_level(waved):
+    inner, outer = waved.interval(0.5), waved.interval(0.99)
+    assert outer[0] < inner[0] < waved.mean < inner[1] < outer[1]
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_does_not(one):
+    again, other = (fwbq.integrate(wave, PLANE, n=16, rng=seed) for seed in (3, 4))
+    assert again.mean == one.mean
+    assert again.interval() == one.interval()
+    assert not np.array_equal(other.points, one.points)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 8])
+def test_workers_do_not_change_a_bit(one, workers):
+    with ThreadPoolExecutor(workers) as executor:
+        together = fwbq.integrate(wave, PLANE, n=16, rng=3, executor=executor)
+    assert together.mean == one.mean
+    assert together.interval() == one.interval()
+
+
+def test_a_journal_is_used_again(tmp_path):
+    calls = []
+
+    def counted(x):
+        calls.append(len(x))
+        return wave(x)
+
+    options = {"n": 12, "journal": tmp_path / "run.db", "tag": "wave", "vectorized": True}
+    first = fwbq.integrate(counted, PLANE, **options)
+    made = sum(calls)
+    again = fwbq.integrate(counted, PLANE, **options)
+    assert made == 12
+    assert sum(calls) == made
+    assert again.mean == first.mean
+    assert again.interval() == first.interval()
+
+
+def test_a_run_that_dies_half_way_goes_on_from_its_journal(tmp_path):
+    seen = []
+
+    def fragile(point):
+        if len(seen) == 9:
+            seen.append(None)
+            raise RuntimeError("power cut")
+        seen.append(tuple(point))
+        return float(np.sin(point.sum()))
+
+    options = {"n": 12, "journal": tmp_path / "run.db", "tag": "wave", "vectorized": False}
+    with pytest.raises(EvaluationError, match="power cut"):
+        fwbq.integrate(fragile, PLANE, **options)
+    result = fwbq.integrate(fragile, PLANE, **options)
+    done = [p for p in seen if p is not None]
+    assert len(done) == len(set(done)) == 12
+    assert result.mean == fwbq.integrate(lambda p: float(np.sin(p.sum())), PLANE, n=12, rng=0, vectorized=False).mean
+
+
+@pytest.mark.parametrize("factor", [2.0**-900, 2.0**600, -4.0])
+def test_scaling_by_a_power_of_two_is_exact(one, factor):
+    other = fwbq.integrate(lambda x: factor * wave(x), PLANE, n=16, rng=3)
+    assert other.mean == factor * one.mean
+    assert other.sd == pytest.approx(abs(factor) * one.sd, rel=1e-12)
+
+
+@pytest.mark.parametrize("factor", [1e-300, 1e300, -3.7])
+def test_scaling_by_anything_holds_up_to_rounding(one, factor):
+    other = fwbq.integrate(lambda x: factor * wave(x), PLANE, n=16, rng=3)
+    assert other.mean / factor == pytest.approx(one.mean, abs=1e-3 * one.sd)
+    assert other.sd / abs(factor) == pytest.approx(one.sd, rel=1e-2)
+
+
+def test_adding_a_constant_adds_it_to_the_answer(one):
+    other = fwbq.integrate(lambda x: wave(x) + 5.0, PLANE, n=16, rng=3)
+    assert other.mean - 5.0 == pytest.approx(one.mean, abs=1e-3 * one.sd)
+    assert other.sd == pytest.approx(one.sd, rel=1e-2)
+
+
+def test_shifting_and_stretching_the_measure_with_the_function_changes_nothing(one):
+    moved = fwbq.Gaussian([10.0, 4.0], np.diag([4.0, 4.0]))
+    other = fwbq.integrate(lambda x: wave((x - [10.0, 4.0]) / 2.0 + [1.0, 0.5]), moved, n=16, rng=3)
+    assert other.mean == pytest.approx(one.mean, abs=1e-3 * one.sd)
+
+
+@pytest.mark.parametrize("value", [0.0, 3.25, 1e-300, -1e300])
+def test_a_constant_is_known_exactly(value):
+    result = fwbq.integrate(lambda x: np.full(len(x), value), PLANE, n=12, rng=0)
+    assert result.mean == value
+    assert result.sd == 0.0
+    assert result.interval(0.9) == (value, value)
+
+
+def test_the_method_of_the_paper_is_reproduced_exactly():
+    kernel = fwbq.ExpQuad(0.8)
+    embedding = fwbq.embed(kernel, PLANE)
+    kept = []
+
+    def design(embedding, rng):
+        kept.append(fwbq.FrankWolfe(embedding, candidates=500, rng=7))
+        return kept[-1]
+
+    result = fwbq.integrate(wave, PLANE, n=30, kernel=kernel, amplitude=1.0, design=design, rng=0)
+    points = fwbq.FrankWolfe(embedding, candidates=500, rng=7).take(30)
+    rule = fwbq.bayes_rule(embedding, points)
+    assert len(kept) == 1
+    assert result.mean == rule.integrate(wave(rule.points))
+    assert result.sd == rule.mmd
+    assert result.posterior.df == np.inf
+    assert result.rule.prior_mean == "zero"
+    assert result.kernel is kernel
+
+
+def test_a_design_class_serves_a_fitted_kernel_too():
+    result = fwbq.integrate(wave, PLANE, n=24, design=fwbq.FrankWolfe, rng=0)
+    assert result.n_evaluations == 24
+    assert abs(result.mean - WAVE) < 0.05
+
+
+def test_a_kernel_class_has_its_lengthscales_found():
+    result = fwbq.integrate(wave, PLANE, n=20, kernel=fwbq.Matern52, rng=0)
+    assert type(result.kernel) is fwbq.Matern52
+    assert abs(result.mean - WAVE) < 0.05
+
+
+@pytest.mark.parametrize("amplitude", ["marginal", "ml", "loo"])
+def test_other_amplitudes(amplitude):
+    result = fwbq.integrate(wave, PLANE, n=16, kernel=fwbq.Matern52(1.0), amplitude=amplitude, rng=0)
+    expected = fwbq.condition(result.rule, result.values, amplitude=amplitude)
+    assert result.mean == expected.mean
+    assert result.sd == expected.sd
+
+
+def test_many_integrals_at_once():
+    def both(x):
+        return np.column_stack([wave(x), np.full(len(x), 2.0), x[:, 0]])
+
+    result = fwbq.integrate(both, PLANE, n=30, rng=0)
+    assert result.mean.shape == result.sd.shape == (3,)
+    assert abs(result.mean[0] - WAVE) < 0.01
+    assert result.mean[1] == 2.0
+    assert abs(result.mean[2] - 1.0) < 0.01
+    assert "3 integrals" in repr(result)
+
+
+def test_a_function_of_one_point(one):
+    result = fwbq.integrate(lambda p: float(np.sin(p[0] + p[1])), PLANE, n=16, rng=3, vectorized=False)
+    assert result.mean == pytest.approx(one.mean, rel=1e-9)
+
+
+def test_tolerance_stops_the_run_early():
+    result = fwbq.integrate(wave, PLANE, tol=0.02, rng=0)
+    low, high = result.interval(0.95)
+    assert (high - low) / 2 <= 0.02
+    assert result.n_evaluations < 60
+    assert "tolerance 0.02 reached" in result.status
+
+
+def test_tolerance_that_is_not_reached_is_said():
+    with pytest.warns(RuntimeWarning, match="not reached"):
+        result = fwbq.integrate(wave, PLANE, tol=1e-9, n=14, rng=0)
+    assert "not reached" in result.status
+    assert result.n_evaluations == 14
+
+
+def test_numerical_rank_ends_the_run():
+    result = fwbq.integrate(np.cos, fwbq.Gaussian(0.0, 1.0), n=60, kernel=fwbq.ExpQuad(3.0), vectorized=False, rng=0)
+    assert result.n_evaluations < 60
+    assert "rank" in result.status or "floor" in result.status
+
+
+def test_failures_are_skipped_on_request():
+    def fragile(x):
+        return np.where(x[:, 0] > 1.5, np.nan, wave(x))
+
+    with pytest.raises(EvaluationError):
+        fwbq.integrate(fragile, PLANE, n=12, rng=0)
+    with pytest.warns(RuntimeWarning, match="skipped"):
+        result = fwbq.integrate(fragile, PLANE, n=12, rng=0, on_error="skip")
+    assert result.n_skipped > 0
+    assert result.n_evaluations + result.n_skipped == 12
+    assert f"{result.n_skipped} points skipped" in result.status
+
+
+def test_everything_failing_is_an_error():
+    with pytest.raises(ValueError, match="no value"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fwbq.integrate(lambda x: np.full(len(x), np.nan), PLANE, n=10, rng=0, on_error="skip")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n": 0}, "`n`"),
+        ({"tol": -1.0}, "`tol`"),
+        ({"amplitude": "best"}, "`amplitude`"),
+        ({"kernel": 3}, "`kernel`"),
+        ({"design": 3}, "`design`"),
+        ({"prior_mean": "linear"}, "`prior_mean`"),
+        ({"rng": "x"}, "`rng`"),
+    ],
+)
+def test_wrong_arguments_are_named(options, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        fwbq.integrate(wave, PLANE, **options)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_very_few_evaluations(n):
+    result = fwbq.integrate(wave, PLANE, n=n, rng=0)
+    assert result.n_evaluations == n
+    assert np.isfinite(result.mean)
+    assert result.sd > 0.1  # nobody knows much from so little
+
+
+MEASURES = {
+    "uniform": fwbq.Uniform([0.0, -1.0], [1.0, 2.0]),
+    "correlated": fwbq.Gaussian([0.0, 1.0], [[1.0, 0.8], [0.8, 2.0]]),
+    "truncated": fwbq.TruncatedGaussian([1.0, 1.0], 0.5),
+    "mixture": fwbq.GaussianMixture([0.4, 0.6], [[-1.0, 0.0], [1.0, 1.0]], [np.diag([0.5, 1.0]), np.eye(2)]),
+    "correlated mixture": fwbq.GaussianMixture(
+        [0.4, 0.6], [[-1.0, 0.0], [1.0, 1.0]], [[[1.0, 0.5], [0.5, 1.0]], np.eye(2)]
+    ),
+    "empirical": fwbq.Empirical(np.random.default_rng(0).standard_normal((300, 2))),
+    "product": fwbq.Product([stats.gamma(3.0), stats.norm(0.0, 1.0)]),
+}
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_every_measure(name):
+    measure = MEASURES[name]
+
+    def f(x):
+        return np.cos(0.7 * x[:, 0] + 0.3 * x[:, 1])
+
+    result = fwbq.integrate(f, measure, n=20, rng=0)
+    if name == "empirical":
+        truth = f(measure.points).mean()
+    else:
+        u = stats.qmc.Sobol(measure.uniform_dim, seed=np.random.default_rng(1)).random(2**14)
+        truth = f(measure.from_uniform(u)).mean()
+    assert abs(result.mean - truth) < 0.02
+    assert abs(result.mean - truth) < 5 * result.sd + 1e-4
+
+
+def test_a_correlated_mixture_uses_sums_of_expquad():
+    result = fwbq.integrate(wave, MEASURES["correlated mixture"], n=12, rng=0)
+    assert {type(k) for k in result.kernel.kernels} <= {fwbq.ExpQuad}
+    assert len(SCALE_MIXTURES) == 4
+
+
+def test_whitening_makes_a_correlated_gaussian_like_an_independent_one():
+    cov = np.array([[1.0, 0.8], [0.8, 2.0]])
+    root = np.linalg.cholesky(cov)
+    measure = fwbq.Gaussian(np.zeros(2), cov)
+    correlated = fwbq.integrate(lambda x: wave(np.linalg.solve(root, x.T).T), measure, n=16, rng=3)
+    plain = fwbq.integrate(wave, fwbq.Gaussian(np.zeros(2), np.eye(2)), n=16, rng=3)
+    assert correlated.mean == pytest.approx(plain.mean, abs=1e-3 * plain.sd)
+    np.testing.assert_allclose(np.linalg.solve(root, correlated.points.T).T, plain.points, atol=1e-8)
+
+
+def test_a_sample_that_is_used_up_is_known_exactly():
+    points = np.random.default_rng(1).standard_normal((20, 1))
+    result = fwbq.integrate(lambda x: x[:, 0] ** 2, fwbq.Empirical(points), n=50, rng=0)
+    assert result.n_evaluations <= 20
+    assert result.mean == pytest.approx((points**2).mean(), abs=1e-6)
+
+
+def test_a_step_is_warned_of_or_wide():
+    (problem,) = problems.select("halfspace", "d=1")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        result = fwbq.integrate(problem.f, problem.measure, n=30, rng=0)
+    low, high = result.interval(0.95)
+    assert low <= problem.value <= high
+
+
+def test_importing_the_module_does_not_hide_the_function():
+    import subprocess
+    import sys
+
+    code = "import fwbq.integration, fwbq; assert callable(fwbq.integrate)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_tolerance_not_reached_at_numerical_rank_is_said():
+    with pytest.warns(RuntimeWarning, match="tolerance 1e-09 was not reached"):
+        result = fwbq.integrate(lambda x: np.exp(x[:, 0]), fwbq.Gaussian([0.0], [[1.0]]), tol=1e-9, rng=0)
+    assert "numerical rank" in result.status
+
+
+def test_a_design_instance_is_refused_with_the_remedy():
+    measure = fwbq.Gaussian([0.0], [[1.0]])
+    with pytest.raises(TypeError, match="`design` must be a design class"):
+        fwbq.integrate(np.cos, measure, n=5, design=fwbq.SBQ(fwbq.embed(fwbq.ExpQuad(1.0), measure)))

@@ -1,0 +1,374 @@
+"""Marginal likelihood, priors, the search, calibration and the averaged posterior."""
+
+import mpmath
+import numpy as np
+import pytest
+from scipy import integrate as quadrature
+from scipy import stats
+
+import fwbq
+from fwbq import posterior, process
+from fwbq.posterior import AveragedPosterior, IntegralPosterior
+from fwbq.process import LengthscalePrior
+from fwbq.process.likelihood import JITTER
+
+ALL = [*process.FAMILIES, *process.SCALE_MIXTURES]
+X = np.random.default_rng(0).uniform(size=(9, 2))
+F = np.sin(4.0 * X[:, 0]) + X[:, 1] ** 2
+
+
+def theta_for(family, rng):
+    prior = LengthscalePrior(np.array([0.3, 0.5]))
+    return prior.location(family) + 0.3 * rng.standard_normal(len(prior.location(family)))
+
+
+# -- likelihood
+
+
+def test_likelihood_with_everything_integrated_out_by_quadrature():
+    x = np.array([[0.0], [0.4], [1.0]])
+    f = np.array([0.3, -0.2, 0.9])
+    K = fwbq.Matern32(0.7)(x) + JITTER * np.eye(3)
+
+    def density(log_a, b, constant):
+        a = np.exp(log_a)
+        return stats.multivariate_normal(np.full(3, b * constant), a * K).pdf(f)
+
+    # p(a) da = da / a = d log a
+    zero, _ = quadrature.quad(lambda t: density(t, 0.0, 0), -12, 25, limit=200)
+    assert process.log_likelihood(K - JITTER * np.eye(3), f, constant=False) == pytest.approx(np.log(zero), abs=1e-7)
+    both, _ = quadrature.dblquad(
+        lambda b, t: density(t, b, 1),
+        -8,
+        20,
+        lambda t: -60.0 * np.exp(t / 2) - 1,
+        lambda t: 60.0 * np.exp(t / 2) + 1,
+        epsabs=1e-9,
+    )
+    assert process.log_likelihood(K - JITTER * np.eye(3), f) == pytest.approx(np.log(both), abs=2e-3)
+
+
+@pytest.mark.parametrize("constant", [True, False])
+def test_likelihood_against_high_precision(constant):
+    K = fwbq.ExpQuad([0.5, 0.8])(X)
+    with mpmath.workdps(50):
+        A = mpmath.matrix(K.tolist()) + mpmath.mpf(JITTER) * mpmath.eye(len(X))
+        inverse = A**-1
+        f, one = mpmath.matrix(F.tolist()), mpmath.matrix([1] * len(X))
+        q = int(constant)
+        df = len(X) - q
+        P = inverse
+        total = mpmath.mpf(0)
+        if constant:
+            s = (one.T * inverse * one)[0]
+            P = inverse - (inverse * one) * (one.T * inverse) / s
+            total = -mpmath.log(s) / 2
+        S = (f.T * P * f)[0]
+        total += (
+            mpmath.loggamma(mpmath.mpf(df) / 2)
+            - mpmath.mpf(df) / 2 * mpmath.log(mpmath.pi * S)
+            - mpmath.log(mpmath.det(A)) / 2
+        )
+    assert process.log_likelihood(K, F, constant=constant) == pytest.approx(float(total), abs=1e-6)
+
+
+@pytest.mark.parametrize("constant", [True, False])
+@pytest.mark.parametrize("family", ALL, ids=lambda f: f.name)
+def test_gradient_against_differences(family, constant):
+    theta = theta_for(family, np.random.default_rng(1))
+    values = np.column_stack([F, np.cos(3.0 * X.sum(axis=1))])
+    K, derivatives = family.gram_and_derivatives(theta, X)
+    value, gradient = process.log_likelihood_gradient(K, derivatives, values, constant=constant)
+    assert value == process.log_likelihood(K, values, constant=constant)
+    for i, h in enumerate(1e-5 * np.eye(len(theta))):
+        up, down = (process.log_likelihood(family.gram(theta + s * h, X), values, constant=constant) for s in (1, -1))
+        assert gradient[i] == pytest.approx((up - down) / 2e-5, rel=2e-4, abs=2e-4)
+
+
+def test_columns_add_up_and_constant_ones_say_nothing():
+    K = fwbq.Matern52(0.5)(X)
+    g = np.cos(X[:, 0])
+    both = process.log_likelihood(K, np.column_stack([F, g, np.full(len(X), 2.5)]))
+    assert both == pytest.approx(process.log_likelihood(K, F) + process.log_likelihood(K, g), rel=1e-12)
+
+
+def test_likelihood_shifts_with_the_scale_only_through_its_jacobian():
+    K = fwbq.Matern52(0.5)(X)
+    df = len(X) - 1
+    change = process.log_likelihood(K, 7.0 * F + 100.0) - process.log_likelihood(K, F)
+    assert change == pytest.approx(-df * np.log(7.0), abs=1e-6)
+    # The amplitude is integrated out: a factor on the kernel changes nothing.
+    assert process.log_likelihood(4.0 * K, F) == pytest.approx(process.log_likelihood(K, F), abs=1e-10)
+
+
+# -- families and prior
+
+
+@pytest.mark.parametrize("family", ALL, ids=lambda f: f.name)
+def test_families_have_unit_variance(family):
+    kernel = family.kernel(theta_for(family, np.random.default_rng(2)), 2)
+    np.testing.assert_allclose(kernel.diag(X), 1.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("family", "nu"), list(zip(process.SCALE_MIXTURES[:3], (0.5, 1.5, 2.5), strict=True)))
+def test_scale_mixtures_resemble_the_radial_matern(family, nu):
+    r = np.linspace(0.0, 3.0, 61)
+    k = family.kernel(np.array([0.0]), 1)(r[:, None], np.zeros((1, 1)))[:, 0]
+    s = np.sqrt(2 * nu) * r
+    exact = {0.5: 1.0, 1.5: 1.0 + s, 2.5: 1.0 + s + s * s / 3.0}[nu] * np.exp(-s)
+    assert np.abs(k - exact).max() < 0.06
+
+
+def test_prior_is_the_normal_law_it_says():
+    prior = LengthscalePrior(np.array([0.5, 2.0, 1.0]))
+    plain, rough = process.FAMILIES[0], process.FAMILIES[-1]
+    np.testing.assert_allclose(prior.location(plain), np.log([0.5, 2.0, 1.0]) + np.log(2.0 * np.sqrt(3.0)))
+    cov = np.linalg.inv(prior.precision(plain))
+    np.testing.assert_allclose(np.diag(cov), 1.49)
+    np.testing.assert_allclose(cov[0, 1], 1.0)
+    assert np.linalg.inv(prior.precision(rough))[3, 3] == pytest.approx((3 * np.log(10)) ** 2)
+    for family in (plain, rough):
+        bounds = np.array(prior.bounds(family))
+        assert (bounds[:, 0] < prior.location(family)).all()
+        assert (prior.location(family) < bounds[:, 1]).all()
+
+
+# -- the search
+
+
+def sample(kernel, n, d, seed):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(size=(n, d))
+    return x, np.linalg.cholesky(kernel(x) + 1e-10 * np.eye(n)) @ rng.standard_normal(n)
+
+
+def test_length_scales_of_samples_are_found():
+    found = []
+    for seed in range(6):
+        x, f = sample(fwbq.Matern32([0.2, 1.5]), 60, 2, seed)
+        theta = process.fit(x, f, scale=np.full(2, 0.29), families=process.FAMILIES[1:2], draws=0).theta
+        found.append(theta)
+    middle = np.exp(np.median(found, axis=0))
+    assert 0.1 < middle[0] < 0.4
+    assert middle[1] > 0.7
+
+
+@pytest.mark.parametrize(("kernel", "expected"), [(fwbq.Matern12(0.5), 0), (fwbq.ExpQuad(0.3), 3)])
+def test_smoothness_of_samples_is_found(kernel, expected):
+    weights = np.zeros(4)
+    for seed in range(3):
+        x, f = sample(kernel, 40, 1, seed)
+        for member in process.fit(x, f, scale=np.array([0.29])).members:
+            weights[process.FAMILIES.index(member.family)] += member.weight / 3
+    assert weights[expected] > 0.6
+
+
+def test_fit_is_a_maximum():
+    x, f = sample(fwbq.Matern52(0.5), 25, 2, 3)
+    family = process.FAMILIES[2]
+    prior = LengthscalePrior(np.full(2, 0.29))
+    theta = process.fit(x, f, scale=prior.scale, families=[family], draws=0).theta
+
+    def posterior(t):
+        shift = t - prior.location(family)
+        return process.log_likelihood(family.gram(t, x), f) - 0.5 * shift @ prior.precision(family) @ shift
+
+    rng = np.random.default_rng(0)
+    assert all(posterior(theta) > posterior(theta + 0.05 * rng.standard_normal(2)) - 1e-3 for _ in range(20))
+
+
+def test_averages_over_members_agree_with_a_grid():
+    # Posterior mean of the log length-scale: importance draws against a fine grid, one family, one dimension.
+    x, f = sample(fwbq.Matern32(0.4), 12, 1, 5)
+    family = process.FAMILIES[1]
+    prior = LengthscalePrior(np.array([0.29]))
+    grid = np.linspace(-5.0, 3.5, 400)
+    logs = np.array(
+        [
+            process.log_likelihood(family.gram(np.array([t]), x), f) - 0.5 * (t - prior.location(family)[0]) ** 2 / 1.49
+            for t in grid
+        ]
+    )
+    w = np.exp(logs - logs.max())
+    mean, sd = (w @ grid) / w.sum(), None
+    sd = np.sqrt(w @ (grid - mean) ** 2 / w.sum())
+    found = process.fit(x, f, scale=prior.scale, families=[family], draws=40)
+    estimate = sum(m.weight * np.log(m.kernel.lengthscale[0]) for m in found.members)
+    assert abs(estimate - mean) < 0.35 * sd
+
+
+@pytest.mark.parametrize("factor", [2.0**-990, -(2.0**900), 0.25])
+def test_fit_is_unchanged_by_powers_of_two(factor):
+    x, f = X, F
+    a, b = (process.fit(x, c * f, scale=np.full(2, 0.29)) for c in (1.0, factor))
+    assert np.array_equal(a.theta, b.theta)
+    assert [m.weight for m in a.members] == [m.weight for m in b.members]
+
+
+def test_fit_is_unchanged_by_a_constant():
+    a, b = (process.fit(X, F + c, scale=np.full(2, 0.29)) for c in (0.0, 3.0))
+    np.testing.assert_allclose(a.theta, b.theta, atol=1e-3)
+
+
+@pytest.mark.parametrize("values", [np.zeros(9), np.full(9, 3.0), np.full((9, 2), 1.0)])
+def test_constant_values_give_the_centre_of_the_prior(values):
+    found = process.fit(X, values, scale=np.full(2, 0.29))
+    np.testing.assert_allclose(np.exp(found.theta[:2]), 2.0 * np.sqrt(2.0) * 0.29)
+    assert [m.weight for m in found.members] == [1.0]
+
+
+def test_members_are_probabilities_in_order():
+    weights = [m.weight for m in process.fit(X, F, scale=np.full(2, 0.29)).members]
+    assert sum(weights) == pytest.approx(1.0)
+    assert weights == sorted(weights, reverse=True)
+
+
+# -- calibration
+
+
+def test_influence_is_what_leaving_out_a_value_does_to_the_estimate():
+    embedding = fwbq.embed(fwbq.Matern52(0.4), fwbq.Uniform([0.0, 0.0], [1.0, 1.0]))
+    rule = fwbq.bayes_rule(embedding, X, prior_mean="constant")
+    moves, variances = [], []
+    for i in range(len(X)):
+        rest = np.arange(len(X)) != i
+        left = fwbq.bayes_rule(embedding, X[rest], prior_mean="constant")
+        moves.append(rule.weights @ F - left.weights @ F[rest])
+        variances.append(left.mmd2 - rule.mmd2)
+    expected = np.sum(np.square(moves)) / np.sum(variances)
+    _, exponent = np.frexp(np.abs(F).max())
+    estimate = posterior.amplitudes(rule, F).influence * 4.0**exponent
+    assert estimate == pytest.approx(expected, rel=1e-6)
+
+
+def test_amplitudes_agree_on_samples_of_the_kernel():
+    kernel = fwbq.Matern32(0.3)
+    ratios = []
+    for seed in range(30):
+        x, f = sample(kernel, 40, 1, seed)
+        rule = fwbq.bayes_rule(fwbq.embed(kernel, fwbq.Uniform(0.0, 1.0)), x, prior_mean="constant")
+        a = posterior.amplitudes(rule, f)
+        ratios.append((a.loo / a.ml, a.influence / a.ml, a.largest / a.ml, a.kurtosis))
+    low, high = np.quantile(ratios, [0.05, 0.95], axis=0)
+    assert (low[:2] > 0.4).all()
+    assert (high[:2] < 2.5).all()
+    assert np.mean(ratios, axis=0)[2] < 1.6
+    assert 2.0 < np.mean(ratios, axis=0)[3] < 4.0
+
+
+def test_too_smooth_a_kernel_is_seen_by_leaving_out():
+    x = np.linspace(0.03, 0.97, 25)[:, None]
+    rule = fwbq.bayes_rule(fwbq.embed(fwbq.ExpQuad(0.3), fwbq.Uniform(0.0, 1.0)), x, prior_mean="constant")
+    f = np.abs(x[:, 0] - 0.52)
+    assert posterior.calibrated(rule, f).scale > fwbq.condition(rule, f).scale
+
+
+def test_calibrated_posterior_is_never_narrower_and_scales_with_the_values():
+    rule = fwbq.bayes_rule(
+        fwbq.embed(fwbq.Matern52(0.4), fwbq.Uniform([0.0, 0.0], [1.0, 1.0])), X, prior_mean="constant"
+    )
+    plain, wide = fwbq.condition(rule, F), posterior.calibrated(rule, F)
+    assert wide.scale >= plain.scale
+    assert wide.df <= plain.df
+    assert wide.mean == plain.mean
+    for c in (1e-280, 1e280, -3.0):
+        again = posterior.calibrated(rule, c * F)
+        assert again.scale == pytest.approx(abs(c) * wide.scale, rel=1e-9)
+    both = posterior.calibrated(rule, np.column_stack([F, 2.0 * F]))
+    np.testing.assert_allclose(both.scale, [wide.scale, 2.0 * wide.scale], rtol=1e-9)
+
+
+def test_few_values_that_matter_mean_few_degrees_of_freedom():
+    x = np.linspace(0.0, 1.0, 30)[:, None]
+    rule = fwbq.bayes_rule(fwbq.embed(fwbq.Matern32(0.3), fwbq.Uniform(0.0, 1.0)), x, prior_mean="constant")
+    f = np.zeros(30)
+    f[11] = 1.0
+    assert posterior.calibrated(rule, f).df < 10.0
+
+
+def test_constant_values_have_no_error():
+    rule = fwbq.bayes_rule(fwbq.embed(fwbq.Matern32(0.3), fwbq.Uniform(0.0, 1.0)), X[:, :1], prior_mean="constant")
+    post = posterior.calibrated(rule, np.full(9, 4.0))
+    assert post.mean == 4.0
+    assert post.scale == 0.0
+
+
+# -- the averaged posterior
+
+
+def mixture():
+    parts = (IntegralPosterior(0.0, 1.0, 5.0, 1.0), IntegralPosterior(3.0, 0.5, np.inf, 2.0))
+    return AveragedPosterior(parts, np.array([0.3, 0.7]))
+
+
+def test_moments_of_the_mixture_by_quadrature():
+    m = mixture()
+
+    def density(x):
+        return 0.3 * stats.t(5).pdf(x) + 0.7 * stats.norm(3, 0.5).pdf(x)
+
+    mean = quadrature.quad(lambda x: x * density(x), -300, 300, points=[0, 3], limit=300)[0]
+    second = quadrature.quad(lambda x: x * x * density(x), -2000, 2000, points=[0, 3], limit=500)[0]
+    assert m.mean == pytest.approx(mean, abs=1e-6)
+    assert m.sd == pytest.approx(np.sqrt(second - mean**2), rel=1e-5)
+    assert m.df == 5.0
+    assert m.amplitude == pytest.approx(1.7)
+
+
+@pytest.mark.parametrize("q", [0.001, 0.2, 0.5, 0.975])
+def test_quantiles_invert_the_distribution_function(q):
+    m = mixture()
+    assert m.cdf(m.quantile(q)) == pytest.approx(q, abs=1e-12)
+    low, high = m.interval(0.9)
+    assert m.cdf(high) - m.cdf(low) == pytest.approx(0.9)
+
+
+def test_samples_of_the_mixture():
+    m = mixture()
+    draws = m.sample(40_000, rng=0)
+    assert abs(np.mean(draws <= 2.0) - m.cdf(2.0)) < 0.01
+    assert m.sample((3, 2), rng=1).shape == (3, 2)
+    assert isinstance(m.sample(rng=1), float)
+
+
+def test_mixture_of_many_integrals_is_each_on_its_own():
+    parts = (
+        IntegralPosterior(np.array([0.0, 1.0]), np.array([1.0, 2.0]), 7.0, 1.0),
+        IntegralPosterior(np.array([3.0, 1.0]), np.array([0.5, 0.0]), 7.0, 1.0),
+    )
+    both = AveragedPosterior(parts, np.array([0.4, 0.6]))
+    for j in range(2):
+        one = AveragedPosterior(tuple(IntegralPosterior(p.mean[j], p.scale[j], p.df, 1.0) for p in parts), both.weights)
+        assert both.mean[j] == one.mean
+        assert both.sd[j] == pytest.approx(one.sd)
+        np.testing.assert_allclose(np.array(both.interval(0.8))[:, j], one.interval(0.8))
+    assert both.sample(5, rng=0).shape == (5, 2)
+    assert "2 integrals" in repr(both)
+
+
+def test_columns_stand_side_by_side():
+    parts = (mixture(), IntegralPosterior(1.0, 2.0, 6.0, 0.5))
+    both = posterior.ColumnPosteriors(parts)
+    for name in ("mean", "sd", "scale", "amplitude"):
+        np.testing.assert_array_equal(getattr(both, name), [getattr(part, name) for part in parts])
+    assert both.df == 5.0
+    np.testing.assert_array_equal(both.quantile(0.3), [part.quantile(0.3) for part in parts])
+    np.testing.assert_array_equal(np.array(both.interval(0.9)).T, [part.interval(0.9) for part in parts])
+    np.testing.assert_array_equal(both.cdf(1.5), [part.cdf(1.5) for part in parts])
+    assert both.cdf(np.zeros((4, 1))).shape == (4, 2)
+    assert both.sample((3,), rng=0).shape == (3, 2)
+    assert both.sample(rng=0).shape == (2,)
+
+
+def test_equal_components_give_exactly_themselves():
+    part = IntegralPosterior(0.1, 1e-300, 4.0, 0.3)
+    m = AveragedPosterior((part,) * 3, np.array([0.2, 0.5, 0.3]))
+    assert m.mean == part.mean
+    assert m.sd == pytest.approx(part.sd, rel=1e-12)
+    assert m.interval() == pytest.approx(part.interval(), rel=1e-12)
+
+
+def test_weights_must_be_probabilities():
+    part = IntegralPosterior(0.0, 1.0, np.inf, 1.0)
+    with pytest.raises(ValueError, match="weights"):
+        AveragedPosterior((part, part), np.array([0.5, 0.6]))

@@ -1,0 +1,242 @@
+"""Saved rules: exact to the bit, and a clear word on every file that is not one."""
+
+import json
+import os
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fwbq
+from fwbq.rules import files
+
+GAUSSIAN = fwbq.Gaussian([0.1], [[1.3]])
+EMBEDDINGS = {
+    "ExpQuad": fwbq.embed(fwbq.ExpQuad(1 / 3, 0.7), GAUSSIAN),
+    "sum and product": fwbq.embed(0.3 * (fwbq.ExpQuad(0.1) + fwbq.ExpQuad(2.0)), GAUSSIAN),
+    "truncated": fwbq.embed(fwbq.ExpQuad(1.0), fwbq.TruncatedGaussian([1.0, 1.0], 0.5)),
+    "uniform": fwbq.embed(fwbq.Matern32([0.2, 1 / 7]), fwbq.Uniform([0.0, -1.0], [1.0, 1.0])),
+    "random Fourier": fwbq.embed(fwbq.RandomFourier(fwbq.ExpQuad(0.8), 30, 1, rng=3), GAUSSIAN),
+}
+SUFFIXES = [".json", ".npz"]
+
+
+def a_rule(name="ExpQuad", n=12, **kwargs):
+    emb = EMBEDDINGS[name]
+    x = emb.measure.sample(n, rng=0)
+    return fwbq.bayes_rule(emb, np.concatenate([x, x[:2]]), **kwargs)
+
+
+def assert_same(a, b):
+    for field in ("points", "weights", "index"):
+        assert getattr(a, field).tobytes() == getattr(b, field).tobytes()
+    for field in ("mmd2", "floor", "kind", "prior_mean", "status", "rank"):
+        assert getattr(a, field) == getattr(b, field)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("prior_mean", ["zero", "constant"])
+@pytest.mark.parametrize("name", EMBEDDINGS)
+def test_round_trip_is_exact_and_can_be_conditioned(tmp_path, name, prior_mean, suffix):
+    rule = a_rule(name, prior_mean=prior_mean)
+    path = tmp_path / f"rule{suffix}"
+    rule.save(path)
+    again = fwbq.load_rule(path)
+    assert_same(rule, again)
+    values = np.cos(rule.points[:, 0])
+    for estimate in ("marginal", "loo", 1.0):
+        a, b = (fwbq.condition(r, values, amplitude=estimate) for r in (rule, again))
+        assert (a.mean, a.scale, a.df) == (b.mean, b.scale, b.df)
+    again.save(tmp_path / f"again{suffix}")
+    assert (tmp_path / f"again{suffix}").read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_every_kind_of_rule(tmp_path, suffix):
+    emb = EMBEDDINGS["ExpQuad"]
+    x = emb.measure.sample(6, rng=1)
+    for i, rule in enumerate(
+        [fwbq.uniform_rule(emb, x), fwbq.simplex_rule(emb, x), fwbq.weighted_rule(emb, x, np.arange(6.0))]
+    ):
+        rule.save(tmp_path / f"{i}{suffix}")
+        assert_same(rule, fwbq.load_rule(tmp_path / f"{i}{suffix}"))
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(allow_nan=False, allow_infinity=False), st.floats(allow_nan=False, allow_infinity=False)),
+        min_size=1,
+        max_size=5,
+        unique_by=lambda pair: pair[0] + 0.0,
+    )
+)
+@settings(max_examples=60, deadline=None)
+def test_any_float64_survives(tmp_path_factory, pairs):
+    folder = tmp_path_factory.mktemp("rules")
+    x, w = np.array(pairs)[:, :1], np.array(pairs)[:, 1]
+    rule = fwbq.Rule(x, w, 5e-324, 1 / 3, "design")
+    for suffix in SUFFIXES:
+        rule.save(folder / f"rule{suffix}")
+        assert_same(rule, fwbq.load_rule(folder / f"rule{suffix}"))
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_without_a_kernel_that_can_be_written(tmp_path, suffix):
+    emb = fwbq.embed(fwbq.Stein(fwbq.ExpQuad(1.0), lambda x: (0.1 - x) / 1.3), GAUSSIAN)
+    rule = fwbq.bayes_rule(emb, GAUSSIAN.sample(8, rng=0), prior_mean="constant")
+    rule.save(tmp_path / f"rule{suffix}")
+    again = fwbq.load_rule(tmp_path / f"rule{suffix}")
+    assert again.embedding is None and "only a fixed amplitude can be used" in again.status
+    assert again.weights.tobytes() == rule.weights.tobytes() and again.rank == rule.rank
+    values = rule.points[:, 0] ** 2
+    fixed = fwbq.condition(again, values, amplitude=2.0)
+    assert fixed.mean == fwbq.condition(rule, values, amplitude=2.0).mean
+    for kwargs in ({}, {"amplitude": "ml"}, {"amplitude": 1.0, "prior_mean": "zero"}):
+        with pytest.raises(ValueError, match="only a fixed amplitude"):
+            fwbq.condition(again, values, **kwargs)
+    # It can be saved once more, and says the same, once.
+    again.save(tmp_path / f"twice{suffix}")
+    assert fwbq.load_rule(tmp_path / f"twice{suffix}").status == again.status
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_every_truncation_is_noticed(tmp_path, suffix):
+    path = tmp_path / f"rule{suffix}"
+    a_rule(n=3).save(path)
+    data = path.read_bytes()
+    for length in np.unique(np.linspace(0, len(data) - 1, 60).astype(int)):
+        path.write_bytes(data[:length])
+        with pytest.raises(ValueError, match=re.escape(str(path))):
+            fwbq.load_rule(path)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_flipped_bytes_are_noticed_or_harmless(tmp_path, suffix):
+    """A changed byte is an error, or changes nothing: it never gives another rule."""
+    path = tmp_path / f"rule{suffix}"
+    rule = a_rule(n=3)
+    rule.save(path)
+    data = bytearray(path.read_bytes())
+    noticed = 0
+    for position in np.random.default_rng(0).choice(len(data), 150, replace=False):
+        damaged = bytearray(data)
+        damaged[position] ^= 1 << int(position) % 7
+        path.write_bytes(damaged)
+        try:
+            again = fwbq.load_rule(path)
+        except ValueError:
+            noticed += 1
+        else:
+            assert_same(rule, again)
+    assert noticed > 50
+
+
+def test_foreign_files(tmp_path):
+    cases = {
+        "empty.json": b"",
+        "text.json": b"points and weights",
+        "list.json": b"[1, 2, 3]",
+        "number.json": b"1.0",
+        "other.json": json.dumps({"format": "something-else", "version": 1}).encode(),
+        "deep.json": b"[" * 100_000,
+        "empty.npz": b"",
+        "text.npz": b"points and weights",
+        "json.npz": b"{}",
+    }
+    for name, data in cases.items():
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(ValueError, match=r"written by rule.save\(path\)"):
+            fwbq.load_rule(tmp_path / name)
+    np.savez(tmp_path / "arrays.npz", x=np.zeros(3))
+    np.save(tmp_path / "array.npy", np.zeros(3))
+    os.rename(tmp_path / "array.npy", tmp_path / "array.npz")
+    np.savez(tmp_path / "pickle.npz", header=np.array({"format": "fwbq-rule"}, dtype=object))
+    for name in ("arrays.npz", "array.npz", "pickle.npz"):
+        with pytest.raises(ValueError, match=r"written by rule.save\(path\)"):
+            fwbq.load_rule(tmp_path / name)
+    with pytest.raises(FileNotFoundError):
+        fwbq.load_rule(tmp_path / "missing.json")
+    for name in ("rule", "rule.txt", "rule.pkl"):
+        with pytest.raises(ValueError, match=r"does not end in .json or .npz"):
+            fwbq.load_rule(tmp_path / name)
+        with pytest.raises(ValueError, match=r"does not end in .json or .npz"):
+            a_rule().save(tmp_path / name)
+
+
+def edit(path, **changes):
+    """Rewrite a JSON rule by hand, as another program might: without a checksum."""
+    content = json.loads(path.read_text())
+    del content["checksum"]
+    content.update(changes)
+    path.write_text(json.dumps({k: v for k, v in content.items() if v is not ...}))
+
+
+@pytest.mark.parametrize(
+    "changes, match",
+    [
+        ({"version": 2}, "has version 2, newer than the known 1: update fwbq"),
+        ({"version": "1"}, "its version is '1'"),
+        ({"version": True}, "its version is True"),
+        ({"weights": ...}, "weights missing"),
+        ({"kind": ..., "floor": ...}, "kind, floor missing"),
+        ({"weights": [1.0]}, "points and weights differ in number"),
+        ({"weights": ["a", "b", "c"]}, "weights is not a 1-dimensional array"),
+        ({"weights": [1.0, float("nan"), 2.0]}, "weights has entries that are not finite"),
+        ({"points": [[1.0], [2.0, 3.0], [4.0]]}, "points is not a 2-dimensional array"),
+        ({"points": [1.0, 2.0, 3.0]}, "points is not a 2-dimensional array"),
+        ({"points": [[1.0, 1.0], [2.0, 1.0], [3.0, 1.0]]}, "points and measure differ in dimension"),
+        ({"index": [0, 1, 3, 0, 1]}, "index does not fit the points"),
+        ({"index": [0.0, 1.0, 2.0, 0.0, 1.0]}, "index is not a 1-dimensional array"),
+        ({"kind": "simpson"}, "its kind is unknown"),
+        ({"prior_mean": "linear"}, "its prior mean is unknown"),
+        ({"mmd2": -1.0}, "mmd2 is not a number"),
+        ({"floor": None}, "floor is not a number"),
+        ({"rank": 1.5}, "its rank does not fit the points"),
+        ({"rank": 4}, "its rank does not fit the points"),
+        ({"status": 3}, "its status is not a text"),
+        ({"kernel": {"type": "Unheard"}}, "`path` .* is damaged: .*Unheard"),
+        ({"kernel": {"type": "PeriodicSobolev", "order": 2}}, "`path` .* is damaged: .*no embedding"),
+    ],
+)
+def test_damaged_content_is_named(tmp_path, changes, match):
+    path = tmp_path / "rule.json"
+    a_rule(n=3).save(path)
+    edit(path, **changes)
+    with pytest.raises(ValueError, match=match):
+        fwbq.load_rule(path)
+
+
+def test_a_file_written_by_hand_is_read(tmp_path):
+    path = tmp_path / "rule.json"
+    rule = a_rule(n=3)
+    rule.save(path)
+    edit(path)
+    assert_same(rule, fwbq.load_rule(path))
+
+
+def test_json_is_readable_and_version_tagged(tmp_path):
+    path = tmp_path / "rule.json"
+    rule = a_rule(n=3)
+    rule.save(path)
+    content = json.loads(path.read_text())
+    assert (content["format"], content["version"]) == ("fwbq-rule", 1)
+    assert content["weights"] == rule.weights.tolist()
+    assert fwbq.kernels.from_spec(content["kernel"]).lengthscale == 1 / 3
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_failed_write_leaves_the_old_file(tmp_path, suffix, monkeypatch):
+    path = tmp_path / f"rule{suffix}"
+    a_rule(n=3).save(path)
+    before = path.read_bytes()
+
+    def fail(*_):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(files.os, "fsync", fail)
+    with pytest.raises(OSError, match="no space left"):
+        a_rule(n=5).save(path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == [path.name]

@@ -1,0 +1,310 @@
+"""Comparisons: against brute force, racing, stopping, journals, executors, results."""
+
+import sqlite3
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from scipy import integrate
+
+import fwbq
+from fwbq import chema
+from fwbq.evaluation.evaluator import EvaluationError
+from fwbq.selection import Comparison, LogScale
+from fwbq.studies import calibration
+
+PRIOR = fwbq.Gaussian([0.0], [[1.0]])
+
+
+def bump(centre: float, shift: float = 0.0):
+    return fwbq.Model(lambda x: shift - 2.0 * (x[:, 0] - centre) ** 2, PRIOR)
+
+
+def exact(centre: float) -> float:
+    return float(-0.5 * np.log(5.0) - 2.0 * centre**2 / 5.0)
+
+
+def run(models, **options) -> Comparison:
+    return fwbq.compare_models(models, rng=0, progress=False, **options)
+
+
+def same(a: Comparison, b: Comparison) -> None:
+    for key in ("kind", "centre", "scale", "df", "offset"):
+        np.testing.assert_array_equal(getattr(a.evidences, key), getattr(b.evidences, key))
+    assert [(s.n, s.evaluations, s.contenders, s.best, s.map_probability) for s in a.stages] == [
+        (s.n, s.evaluations, s.contenders, s.best, s.map_probability) for s in b.stages
+    ]
+    assert (a.names, a.status, a.settings) == (b.names, b.status, b.settings)
+    np.testing.assert_array_equal(a.points, b.points)
+    np.testing.assert_array_equal(a.log_prior, b.log_prior)
+
+
+@pytest.fixture(scope="module")
+def kinetic() -> Comparison:
+    return chema.compare(chema.Dataset.example(), n=40, rng=0, progress=False, race=False)
+
+
+def test_log_evidences_are_those_of_quadrature():
+    def rough(x):
+        return np.sin(3 * x[:, 0]) - np.abs(x[:, 0]) ** 1.5
+
+    found = run({"rough": fwbq.Model(rough, PRIOR), 0.5: bump(0.5)}, n=60, race=False)
+    value = integrate.quad(
+        lambda t: np.exp(rough(np.array([[t]]))[0] - 0.5 * t * t) / np.sqrt(2 * np.pi), -9, 9, points=[0.0], limit=200
+    )[0]
+    for name, truth in (("rough", np.log(value)), (0.5, exact(0.5))):
+        low, high = found.log_evidence_interval(name, 0.99)
+        assert low <= truth <= high
+        assert high - low < 0.1
+
+
+def test_kinetic_evidences_are_those_of_brute_force(kinetic):
+    data = chema.Dataset.example()
+    names = [(), ("E7",), ("E3",), ("E19",)]
+    inside = 0
+    for name in names:
+        value, left = calibration.exact_log_evidences(data, [name])
+        low, high = kinetic.log_evidence_interval(name, 0.99)
+        inside += low <= value[0] <= high
+        assert left == 0
+        assert kinetic.log_evidence(name) == pytest.approx(value[0], abs=0.02)
+    assert inside >= 3
+
+
+def test_the_linear_model_agrees_where_it_is_easy():
+    models = {c: bump(c) for c in (0.0, 0.5)}
+    found = run(models, n=40, race=False, evidence="linear")
+    for c in models:
+        assert found.log_evidence(c) == pytest.approx(exact(c), abs=0.01)
+    assert set(found.evidences.kind) == {"positive"}
+
+
+def test_models_with_one_measure_share_it_and_the_order_is_the_callers():
+    models = {"c": bump(2.0), "a": fwbq.Model(lambda x: -(x.sum(axis=1) ** 2), fwbq.Gaussian([0.0, 0.0], np.eye(2)))}
+    models |= {"b": bump(0.0), "d": fwbq.Model(lambda x: -2 * x[:, 0] ** 2, fwbq.Gaussian([0.0], [[1.0]]))}
+    found = run(models, n=30, race=False)
+    assert found.names == ("c", "a", "b", "d")
+    assert found.log_evidence("b") == pytest.approx(exact(0.0), abs=1e-3)
+    assert found.log_evidence("b") == pytest.approx(found.log_evidence("d"), abs=1e-12)
+    assert found.log_evidence("c") == pytest.approx(exact(2.0), abs=1e-2)
+    apart = {i: fwbq.Model(lambda x: -x[:, 0], fwbq.Uniform(0.0, 1.0), coordinates=LogScale(1.0)) for i in range(2)}
+    assert len(fwbq.selection.model.families(apart)) == 1
+
+
+def test_racing_drops_only_losers():
+    models = {c: bump(c) for c in np.linspace(0.0, 3.0, 16).tolist()}
+    full, raced = run(models, n=80, race=False), run(models, n=80)
+    assert raced.best == full.best == 0.0
+    assert raced.n_evaluations < 0.6 * full.n_evaluations
+    assert raced.points.sum() == raced.n_evaluations
+    for c, n in zip(raced.names, raced.points, strict=True):
+        if n < 80:
+            assert exact(c) < exact(0.0)
+    assert [s.contenders for s in raced.stages] == sorted((s.contenders for s in raced.stages), reverse=True)
+
+
+def test_statuses():
+    models = {c: bump(c) for c in (0.0, 1.0)}
+    assert run(models, stop=0.95).status == "P(MAP) reached 0.95"
+    assert run(models, tol=0.05).status.startswith("the leading probability is known to")
+    assert run(models, n=12).status == "the budget of 12 points ended"
+    assert run(models, stages=(5, 7, 9)).stages[-1].n == 9
+    assert [s.n for s in run(models, n=50).stages] == [10, 20, 40, 50]
+    stopped = run(models, stop=0.95)
+    assert stopped.map_probability >= 0.95 and stopped.stages[-1].map_probability == stopped.map_probability
+    assert np.std(run(models, tol=0.05).probabilities(500)[:, 0]) <= 0.06
+
+
+def test_a_prior_moves_probabilities_and_not_evidences():
+    models = {c: bump(c) for c in (0.0, 0.2)}
+    flat, tilted = run(models, n=40, race=False), run(models, n=40, race=False, prior={0.0: 0.1, 0.2: 0.9})
+    assert tilted.log_evidence(0.0) == flat.log_evidence(0.0)
+    assert (flat.best, tilted.best) == (0.0, 0.2)
+    odds = np.exp(exact(0.2) - exact(0.0)) * 9.0
+    assert tilted.probabilities(2000)[:, 1].mean() == pytest.approx(odds / (1 + odds), abs=0.01)
+    assert run(models, prior={0.0: 0.0, 0.2: 1.0}).map_probability == 1.0
+
+
+def test_evidences_far_apart_and_one_model():
+    models = {s: bump(0.0, s) for s in (-9210.0, 9210.0)}
+    found = run(models)
+    assert found.best == 9210.0 and found.map_probability == 1.0
+    np.testing.assert_array_equal(found.probabilities(10), [[0.0, 1.0]] * 10)
+    alone = run({"only": bump(0.0)}, stop=0.9)
+    assert alone.best == "only" and alone.map_probability == 1.0 and [s.n for s in alone.stages] == [10, 20]
+    assert alone.forecast().startswith("nothing more")
+
+
+def test_identical_models_are_level():
+    found = run({name: bump(0.0) for name in "abc"}, stop=0.95, n=40)
+    np.testing.assert_allclose(found.map_probabilities, 1 / 3, atol=1e-3)
+    assert found.status == "the budget of 40 points ended"
+    assert "points for each" in found.forecast(0.95) or "cannot be said" in found.forecast(0.95)
+
+
+def test_a_design_of_ones_own_with_repeated_points():
+    class Fixed:
+        def take(self, n):
+            return np.tile(np.linspace(-2.5, 2.5, 15)[:, None], (2, 1))[:n]
+
+    for evidence, error in (("log", 1e-4), ("linear", 0.05)):
+        found = run({0.0: bump(0.0)}, stages=(30,), design=lambda measure: Fixed(), evidence=evidence)
+        assert found.log_evidence(0.0) == pytest.approx(exact(0.0), abs=error)
+
+
+def test_a_journal_answers_for_what_was_done(tmp_path):
+    calls = []
+
+    def counted(c):
+        def f(x):
+            calls.append(len(x))
+            return -2.0 * (x[:, 0] - c) ** 2
+
+        return fwbq.Model(f, PRIOR)
+
+    path = tmp_path / "run.db"
+    models = {c: counted(c) for c in (0.0, 0.3, 2.0)}
+    first = run(models, n=40, journal=path)
+    spent = sum(calls)
+    again = run(models, n=40, journal=path)
+    assert sum(calls) == spent
+    same(first, again)
+    with sqlite3.connect(path) as db:
+        assert db.execute("pragma integrity_check").fetchone()[0] == "ok"
+    longer = run(models, n=60, journal=path)
+    assert 0 < sum(calls) - spent <= 3 * 20
+    same(longer, run(models, n=60))
+
+
+def test_a_run_that_died_goes_on(tmp_path):
+    budget = [25]
+
+    def f(x):
+        budget[0] -= len(x)
+        if budget[0] < 0:
+            raise RuntimeError("power cut")
+        return -2.0 * x[:, 0] ** 2
+
+    models = {"m": fwbq.Model(f, PRIOR)}
+    with pytest.raises(EvaluationError, match="power cut"):
+        run(models, n=40, journal=tmp_path / "j.db")
+    budget[0] = 1000
+    found = run(models, n=40, journal=tmp_path / "j.db")
+    assert 1000 - budget[0] < 40
+    budget[0] = 1000
+    same(found, run(models, n=40))
+
+
+def test_executors_give_the_same_bits():
+    data = chema.Dataset.simulate(5, rng=3)
+    here = chema.compare(data, n=30, rng=0, progress=False)
+    with ThreadPoolExecutor(2) as pool:
+        same(here, chema.compare(data, n=30, rng=0, progress=False, executor=pool))
+    with ProcessPoolExecutor(2) as pool:
+        same(here, chema.compare(data, n=30, rng=0, progress=False, executor=pool))
+
+
+def test_input_errors_say_what_to_do():
+    model = {"a": bump(0.0)}
+    for options, match in [
+        ({"stop": 95}, "95 % is written 0.95"), ({"stages": (20, 10)}, "increasing"), ({"n": 2}, ">= 3"),
+        ({"stages": (20,), "n": 4}, "give one of the two"), ({"evidence": "warp"}, "'log', 'linear'"),
+        ({"prior": {"b": 1.0}}, r"missing \['a'\], unknown \['b'\]"), ({"prior": {"a": 0.0}}, "positive probability"),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError, match=match):
+            run(model, **options)
+    with pytest.raises(ValueError, match="`models` is empty"):
+        run({})
+    with pytest.raises(TypeError, match=r"fwbq.Model\(log_integrand, measure\)"):
+        run({"a": 1})
+    with pytest.raises(TypeError, match="`coordinates` must be a Coordinates"):
+        fwbq.Model(lambda x: x, PRIOR, coordinates=3)
+    with pytest.raises(EvaluationError, match="nan"):
+        run({"a": fwbq.Model(lambda x: np.where(x[:, 0] > 0, 0.0, np.nan), PRIOR)})
+    with pytest.raises(EvaluationError, match="one value per point"):
+        run({"a": fwbq.Model(lambda x: np.ones((len(x), 2)), PRIOR)})
+    with pytest.raises(KeyError, match="no model is called 'z'"):
+        run(model, n=10).log_evidence("z")
+
+
+def test_tables(kinetic):
+    frame = kinetic.to_frame()
+    assert len(frame) == 352 and frame["model"][0] == "{E7, E19}"
+    assert frame["probability"].sum() == pytest.approx(1.0)
+    assert (frame["q05"] <= frame["q50"]).all() and (frame["q50"] <= frame["q95"]).all()
+    assert frame["map_probability"].sum() == pytest.approx(1.0)
+    ranks = kinetic.rank_probabilities(top=5)
+    np.testing.assert_allclose(ranks.sum(axis=0), 1.0)
+    assert (ranks.sum(axis=1) <= 1.0 + 1e-12).all()
+    drawn = kinetic.evidences.sample(20_000, np.random.default_rng(3)) + kinetic.log_prior
+    first = np.bincount(np.argmax(drawn, axis=1), minlength=352) / 20_000
+    np.testing.assert_allclose(kinetic.map_probabilities, first, atol=0.02)
+    included = kinetic.inclusion().set_index("name")
+    assert set(included.index[:2]) == {"E7", "E19"}
+    assert ((included["lower"] <= included["probability"]) & (included["probability"] <= included["upper"])).all()
+    shares = kinetic.probabilities(2000)
+    with_e7 = shares[:, [i for i, name in enumerate(kinetic.names) if "E7" in name]].sum(axis=1)
+    assert included.loc["E7", "probability"] == pytest.approx(np.median(with_e7))
+    history = kinetic.history()
+    assert history["n"].tolist() == [10, 20, 40] and history["evaluations"].tolist() == [3520, 7040, 14080]
+
+
+def test_bayes_factors_are_differences():
+    found = run({c: bump(c) for c in (0.0, 1.0)}, n=30, race=False)
+    middle, low, high = found.bayes_factor(0.0, 1.0)
+    assert low <= exact(0.0) - exact(1.0) <= high
+    back = found.bayes_factor(1.0, 0.0)
+    assert middle == pytest.approx(-back[0], abs=0.2 * (high - low)) and low < middle < high
+    assert middle == pytest.approx(found.log_evidence(0.0) - found.log_evidence(1.0), abs=0.2 * (high - low))
+
+
+def test_stages_can_be_looked_back_at(kinetic):
+    early = kinetic.at_stage(0)
+    assert early.n_evaluations == 3520 and early.points.max() == 10
+    assert early.map_probability == pytest.approx(kinetic.stages[0].map_probability)
+    assert kinetic.at_stage(-1).map_probability == pytest.approx(kinetic.map_probability)
+
+
+def test_forecast_falls_with_the_gap():
+    near = run({c: bump(c) for c in (0.0, 0.02)}, n=12)
+    assert near.map_probability < 0.999
+    assert "points for each of the two leading models" in near.forecast(0.9999)
+    far = run({c: bump(c) for c in (0.0, 2.0)}, n=12)
+    assert far.forecast(0.95).startswith("nothing more")
+
+
+def test_saved_comparisons_come_back_to_the_bit(tmp_path, kinetic):
+    path = tmp_path / "comparison.json"
+    kinetic.save(path)
+    back = Comparison.load(path)
+    same(kinetic, back)
+    assert back.map_probability == kinetic.map_probability and repr(back) == repr(kinetic)
+    for s, t in zip(kinetic.stages, back.stages, strict=True):
+        np.testing.assert_array_equal(s.evidences.centre, t.evidences.centre)
+    nested = run({("a", ("b", 1)): bump(0.0), 2.5: bump(1.0)}, n=10)
+    nested.save(path)
+    assert Comparison.load(path).names == nested.names
+    path.write_text(path.read_text()[:-30])
+    with pytest.raises(ValueError, match="damaged"):
+        Comparison.load(path)
+    path.write_text("{}")
+    with pytest.raises(ValueError, match="no saved comparison"):
+        Comparison.load(path)
+    with pytest.raises(TypeError, match="strings, numbers or tuples"):
+        run({frozenset("a"): bump(0.0)}, n=10).save(path)
+
+
+def test_xarray_and_arviz(kinetic):
+    pytest.importorskip("xarray")
+    data = kinetic.to_xarray(draws=50)
+    assert dict(data.sizes) == {"draw": 50, "model": 352}
+    np.testing.assert_allclose(data["probability"].sum("model"), 1.0)
+    pytest.importorskip("arviz")
+    inference = kinetic.to_arviz(draws=50)
+    assert inference.posterior["log_evidence"].shape == (1, 50, 352)
+
+
+def test_draws_are_reproducible_and_seeded(kinetic):
+    np.testing.assert_array_equal(kinetic.probabilities(20), kinetic.probabilities(20))
+    assert not np.array_equal(kinetic.probabilities(20), kinetic.probabilities(20, rng=9))
+    np.testing.assert_allclose(kinetic.probabilities(20).sum(axis=1), 1.0)
