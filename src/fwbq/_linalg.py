@@ -133,6 +133,15 @@ class Factor(Protocol):
     def inverse_diagonal(self) -> FloatArray:
         """Return the diagonal of K^-1, shape (n,); positive."""
 
+    def whiten(self, b: FloatArray) -> FloatArray:
+        """Return W b for `b` of shape (n,) or (n, m), W a square root of the inverse: W'W = K^-1."""
+
+    def whiten_transposed(self, b: FloatArray) -> FloatArray:
+        """Return W'b, so that ``whiten_transposed(whiten(b))`` is K^-1 b."""
+
+    def log_determinant(self) -> float:
+        """Return log |K|."""
+
     def mean_square(self, b: FloatArray, used: int) -> FloatArray:
         """Return b' K^-1 b per independent value, `used` of which are spent: the estimate of a variance."""
 
@@ -221,6 +230,15 @@ class CholeskyFactor:
         s = self.scale if b.ndim == 1 else self.scale[:, None]
         x: FloatArray = scipy.linalg.solve_triangular(self.lower, s * b, lower=True, check_finite=False)
         return x
+
+    def whiten_transposed(self, b: FloatArray) -> FloatArray:
+        """Return S L^-T b."""
+        x: FloatArray = scipy.linalg.solve_triangular(self.lower, b, lower=True, trans="T", check_finite=False)
+        return (self.scale if b.ndim == 1 else self.scale[:, None]) * x
+
+    def log_determinant(self) -> float:
+        """Return log |K + D|."""
+        return 2.0 * float(np.sum(np.log(np.diagonal(self.lower))) - np.sum(np.log(self.scale)))
 
     def quadratic(self, b: FloatArray) -> FloatArray:
         """Return b' (K + D)^-1 b, one number per column; never negative."""
@@ -311,6 +329,20 @@ class LowRankFactor:
         """Return (K + t I)^-1 b for `b` of shape (n,) or (n, m)."""
         c, rest = self._split(b)
         return self.basis @ (c.T / (self.singular**2 + self.nugget)).T + rest / self.nugget
+
+    def whiten(self, b: FloatArray) -> FloatArray:
+        """Return (K + t I)^(-1/2) b, the symmetric root."""
+        c, rest = self._split(b)
+        return self.basis @ (c.T / np.sqrt(self.singular**2 + self.nugget)).T + rest / math.sqrt(self.nugget)
+
+    def whiten_transposed(self, b: FloatArray) -> FloatArray:
+        """Return (K + t I)^(-1/2) b: the root is symmetric."""
+        return self.whiten(b)
+
+    def log_determinant(self) -> float:
+        """Return log |K + t I|."""
+        outside = self.size - len(self.singular)
+        return float(np.sum(np.log(self.singular**2 + self.nugget)) + outside * math.log(self.nugget))
 
     def quadratic(self, b: FloatArray) -> FloatArray:
         """Return b' (K + t I)^-1 b, one number per column; never negative."""

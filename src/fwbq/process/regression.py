@@ -1,0 +1,212 @@
+"""Generalised least squares: a Gaussian process with an unknown mean, given values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import log, pi
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from .._linalg import Factor
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Regression:
+    r"""Values f of a process with mean :math:`H \beta`, flat prior on :math:`\beta`, and covariance :math:`a C`.
+
+    With W a root of the inverse, :math:`W'W = C^{-1}`, and the thin factorisation :math:`W H = Q R`,
+
+    .. math::
+        \hat\beta = R^{-1} Q' W f, \qquad e = (I - Q Q') W f, \qquad P = W'(I - Q Q') W,
+
+    so that :math:`f'P f = e'e` is the generalised residual sum of squares on :math:`\nu = n - p` degrees of freedom.
+    Without a basis :math:`P = C^{-1}` and :math:`\nu = n`. Everything else (likelihood, prediction, leave-one-out) is
+    written in these terms, and serves m columns of values at once.
+
+    Parameters
+    ----------
+    factor : Factor
+        Of the (n, n) matrix C: Gram matrix and noise, both relative to the amplitude a.
+    values : (n,) or (n, m) array
+        Values f; each column has its own coefficients and amplitude.
+    basis : (n, p) array, optional
+        H at the points, of full column rank, p <= n; `fwbq.process.basis` makes the usual ones. By default the mean is
+        zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fwbq._linalg import CholeskyFactor
+    >>> line = Regression(CholeskyFactor.of(np.eye(3)), np.array([1.0, 2.0, 6.0]), np.ones((3, 1)))
+    >>> round(float(line.coefficients[0]), 12), round(float(line.sum_of_squares), 12), line.df
+    (3.0, 14.0, 2)
+    """
+
+    factor: Factor
+    values: FloatArray
+    basis: FloatArray | None = None
+
+    @property
+    def df(self) -> int:
+        """Degrees of freedom n - p."""
+        return self.factor.size - (0 if self.basis is None else self.basis.shape[1])
+
+    @cached_property
+    def _triangle(self) -> tuple[FloatArray, FloatArray]:
+        """Q (n, p) and R (p, p) of the whitened basis."""
+        if self.basis is None:
+            return np.empty((self.factor.size, 0)), np.empty((0, 0))
+        q, r = np.linalg.qr(self.factor.whiten(self.basis))
+        return q, r
+
+    @cached_property
+    def _whitened(self) -> FloatArray:
+        return self.factor.whiten(self.values)
+
+    @cached_property
+    def coefficients(self) -> FloatArray:
+        """Generalised least-squares estimates of beta, (p,) or (p, m)."""
+        q, r = self._triangle
+        return np.asarray(scipy.linalg.solve_triangular(r, q.T @ self._whitened, check_finite=False))
+
+    @cached_property
+    def residual(self) -> FloatArray:
+        """The whitened residual e, (n,) or (n, m)."""
+        q, _ = self._triangle
+        e = self._whitened - q @ (q.T @ self._whitened)
+        # Once more, so that e is orthogonal to the basis to working precision.
+        return np.asarray(e - q @ (q.T @ e))
+
+    @cached_property
+    def sum_of_squares(self) -> FloatArray:
+        """The generalised residual sum of squares f'P f, one number per column; never negative."""
+        return np.asarray(np.sum(self.residual**2, axis=0))
+
+    @property
+    def amplitude(self) -> FloatArray:
+        """Restricted maximum-likelihood amplitude f'P f / (n - p); infinite when no degree of freedom is left."""
+        if self.df <= 0:
+            return np.full(self.values.shape[1:], np.inf)
+        return self.sum_of_squares / self.df
+
+    @cached_property
+    def log_determinant(self) -> float:
+        """The sum of log |C| and log |H'C^-1 H|."""
+        _, r = self._triangle
+        return self.factor.log_determinant() + 2.0 * float(np.sum(np.log(np.abs(np.diagonal(r)))))
+
+    def log_likelihood(self) -> float:
+        r"""Return the log density of the values, amplitudes and coefficients integrated out.
+
+        With prior densities proportional to 1/a and 1 for a and beta,
+
+        .. math::
+            \log p(f) = \log\Gamma(\nu/2) - \tfrac\nu2 \log \pi - \tfrac12 \log |C| - \tfrac12 \log |H'C^{-1}H|
+                        - \tfrac\nu2 \log f'P f,
+
+        summed over the columns. A column with f'P f = 0, which the mean explains, fits every kernel perfectly and is
+        left out.
+        """
+        S = np.atleast_1d(self.sum_of_squares)
+        S = S[S > 0.0]
+        each = gammaln(0.5 * self.df) - 0.5 * self.df * log(pi) - 0.5 * self.log_determinant
+        return float(len(S) * each - 0.5 * self.df * np.sum(np.log(S)))
+
+    @cached_property
+    def _solved(self) -> FloatArray:
+        """P f, (n,) or (n, m)."""
+        return self.factor.whiten_transposed(self.residual)
+
+    @cached_property
+    def _root(self) -> FloatArray:
+        """(I - Q Q') W, (n, n), so that P is its own product with itself transposed."""
+        q, _ = self._triangle
+        W = self.factor.whiten(np.eye(self.factor.size))
+        return np.asarray(W - q @ (q.T @ W))
+
+    def sensitivity(self) -> FloatArray:
+        r"""Return G (n, n) with :math:`\mathrm{d} \log p(f) = \sum_{ij} G_{ij}\, \mathrm{d} C_{ij}`.
+
+        From d(log |C| + log |H'C^-1 H|) = tr(P dC) and d(f'P f) = -f'P dC P f,
+
+        .. math:: G = \tfrac\nu2 \sum_j \frac{(P f_j)(P f_j)'}{f_j'P f_j} - \tfrac{m}{2} P.
+        """
+        S = np.atleast_1d(self.sum_of_squares)
+        solved = self._solved.reshape(self.factor.size, -1)[:, S > 0.0]
+        S = S[S > 0.0]
+        return np.asarray((0.5 * self.df) * (solved / S) @ solved.T - (0.5 * len(S)) * (self._root.T @ self._root))
+
+    def gradient(self, derivatives: Sequence[FloatArray]) -> FloatArray:
+        """Return the derivatives of `log_likelihood`, given those of C in each parameter."""
+        G = self.sensitivity()
+        return np.array([np.vdot(G, dC) for dC in derivatives])
+
+    def leave_one_out(self) -> tuple[FloatArray, FloatArray]:
+        """Return the errors of predicting each value from the others, and their variances at amplitude one.
+
+        e_i = [P f]_i / P_ii with variance 1 / P_ii (Dubrule, Mathematical Geology 15, 1983). Where a point alone
+        determines a coefficient, P_ii is zero but for rounding: such a variance is set to 1 / (eps [C^-1]_ii).
+        """
+        precision = np.einsum("ij,ij->j", self._root, self._root)
+        precision = np.maximum(precision, np.finfo(float).eps * self.factor.inverse_diagonal())
+        return (self._solved.T / precision).T, 1.0 / precision
+
+    def predict(self, cross: FloatArray, basis: FloatArray | None = None) -> Prediction:
+        """Return the process at other points.
+
+        Parameters
+        ----------
+        cross : (n, q) array
+            Covariance between the points of the values and the others, relative to the amplitude.
+        basis : (q, p) array, optional
+            The basis there; needed when there is one.
+        """
+        B = self.factor.whiten(cross)
+        mean = B.T @ self.residual
+        if self.basis is None or basis is None:
+            return Prediction(mean, B, np.empty((0, cross.shape[1])))
+        q, r = self._triangle
+        U = scipy.linalg.solve_triangular(r, basis.T - (q @ r).T @ B, trans="T", check_finite=False)
+        return Prediction(mean + basis @ self.coefficients, B, np.asarray(U))
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    r"""The process at q points, given values.
+
+    Its covariance, relative to the amplitude, is :math:`c(x, y) = k(x, y) - b(x)'b(y) + u(x)'u(y)`, with b the
+    whitened covariance to the known values and u what the unknown coefficients of the mean add.
+
+    Attributes
+    ----------
+    mean : (q,) or (q, m) array
+    known : (n, q) array
+        b.
+    unknown : (p, q) array
+        u.
+    """
+
+    mean: FloatArray
+    known: FloatArray
+    unknown: FloatArray
+
+    def variance(self, prior: FloatArray) -> FloatArray:
+        """Return c(x, x), given k(x, x) (q,); not below zero."""
+        gain = np.einsum("nq,nq->q", self.known, self.known) - np.einsum("pq,pq->q", self.unknown, self.unknown)
+        return np.asarray(np.maximum(prior - gain, 0.0))
+
+    def covariance(self, prior: FloatArray) -> FloatArray:
+        """Return c(x, y), given k(x, y) (q, q)."""
+        return np.asarray(prior - self.known.T @ self.known + self.unknown.T @ self.unknown)
+
+    def weighted_variance(self, weights: FloatArray, prior: FloatArray) -> FloatArray:
+        """Return the variance of sum_q weights_q f(x_q), given the prior's w'K w; weights (q,) or (q, m)."""
+        gain = np.sum((self.known @ weights) ** 2, axis=0) - np.sum((self.unknown @ weights) ** 2, axis=0)
+        return np.asarray(np.maximum(prior - gain, 0.0))
