@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         selection,
         theory,
     )
+    from ._reason import Reason
     from .designs import OBQ, QMC, SBQ, BlendedPairwise, FrankWolfe, MonteCarlo, RandomPivot, refine
     from .embeddings import Embedding, embed
     from .evaluation import EvaluationError, Journal, JournalError
@@ -47,6 +48,7 @@ __version__ = "0.1.0"
 _HOME = {
     name: module
     for module, names in {
+        "_reason": "Reason",
         "kernels": "ExpQuad Kernel Matern12 Matern32 Matern52 PeriodicSobolev RandomFourier Stein",
         "measures": "Empirical Gaussian GaussianMixture Measure Product TruncatedGaussian Uniform",
         "embeddings": "Embedding embed",
@@ -95,6 +97,7 @@ __all__ = [
     "Product",
     "RandomFourier",
     "RandomPivot",
+    "Reason",
     "Rule",
     "Stein",
     "TruncatedGaussian",

@@ -130,6 +130,9 @@ class Factor(Protocol):
     def quadratic(self, b: FloatArray) -> FloatArray:
         """Return b' K^-1 b, one number per column; never negative."""
 
+    def inverse(self) -> FloatArray:
+        """Return K^-1, shape (n, n)."""
+
     def inverse_diagonal(self) -> FloatArray:
         """Return the diagonal of K^-1, shape (n,); positive."""
 
@@ -227,13 +230,11 @@ class CholeskyFactor:
 
     def whiten(self, b: FloatArray) -> FloatArray:
         """Return L^-1 S b, whose sum of squares is b' (K + D)^-1 b."""
-        s = self.scale if b.ndim == 1 else self.scale[:, None]
-        x: FloatArray = scipy.linalg.solve_triangular(self.lower, s * b, lower=True, check_finite=False)
-        return x
+        return _triangular_solve(self.lower, (self.scale if b.ndim == 1 else self.scale[:, None]) * b)
 
     def whiten_transposed(self, b: FloatArray) -> FloatArray:
         """Return S L^-T b."""
-        x: FloatArray = scipy.linalg.solve_triangular(self.lower, b, lower=True, trans="T", check_finite=False)
+        x = _triangular_solve(self.lower, b, transposed=True)
         return (self.scale if b.ndim == 1 else self.scale[:, None]) * x
 
     def log_determinant(self) -> float:
@@ -251,6 +252,13 @@ class CholeskyFactor:
         explain; to count them would dilute the estimate (at n = 1000 in one dimension, by a factor of 20).
         """
         return self.quadratic(b) / max(self.rank - used, 1)
+
+    def inverse(self) -> FloatArray:
+        """Return (K + D)^-1, shape (n, n)."""
+        half, _ = scipy.linalg.lapack.dpotri(self.lower, lower=1)
+        half = np.tril(half)
+        half += np.tril(half, -1).T
+        return np.asarray(self.scale[:, None] * half * self.scale)
 
     def inverse_diagonal(self) -> FloatArray:
         """Return the diagonal of (K + D)^-1, shape (n,)."""
@@ -274,6 +282,14 @@ def jittered_cholesky(scaled: FloatArray, jitter: float) -> tuple[FloatArray, fl
         if jitter > LARGEST_JITTER:
             raise _validate.not_positive_semidefinite(jitter)
         jitter *= 10.0
+
+
+def _triangular_solve(lower: FloatArray, b: FloatArray, *, transposed: bool = False) -> FloatArray:
+    """Return L^-1 b or L^-T b: LAPACK itself, without the checks that a search would pay for hundreds of times."""
+    if b.size == 0:
+        return b
+    x, _ = scipy.linalg.lapack.dtrtrs(lower, b, lower=1, trans=int(transposed))
+    return np.asarray(x)
 
 
 def _cholesky(a: FloatArray) -> tuple[FloatArray, bool]:
@@ -361,6 +377,10 @@ class LowRankFactor:
     def independent(self) -> None:
         """None: independence is a matter of features here, not of rows."""
         return None
+
+    def inverse(self) -> FloatArray:
+        """Return (K + t I)^-1, shape (n, n)."""
+        return self.solve(np.eye(self.size))
 
     def inverse_diagonal(self) -> FloatArray:
         """Return the diagonal of (K + t I)^-1, shape (n,)."""

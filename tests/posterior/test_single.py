@@ -10,8 +10,9 @@ import scipy.stats
 from mpmath import mpf
 
 import fwbq
-from fwbq import amplitude
+from fwbq import posterior
 from fwbq.posterior import IntegralPosterior
+from fwbq.process import Regression
 
 EMBEDDING = fwbq.embed(fwbq.ExpQuad(1.0), fwbq.Gaussian([0.0], [[1.0]]))
 POINTS = np.array([-2.1, -1.0, -0.3, 0.4, 1.2, 2.5])[:, None]
@@ -106,7 +107,7 @@ def test_leave_one_out_by_leaving_one_out(prior_mean):
         errors.append(values[i] - c - k @ P @ (values[rest] - c))
         variances.append(variance)
     factor = rule(prior_mean).factor
-    got = amplitude.leave_one_out_residuals(factor, values, prior_mean == "constant")
+    got = Regression.of(factor, values, constant=prior_mean == "constant").leave_one_out()
     np.testing.assert_allclose(got[0], errors, rtol=1e-9)
     np.testing.assert_allclose(got[1], variances, rtol=1e-9)
     post = fwbq.condition(rule(prior_mean), values, amplitude="loo")
@@ -248,6 +249,19 @@ def test_noise_makes_the_amplitude_large_not_negative():
     assert np.all(post.amplitude > 1e8)
     truth = 0.0
     assert np.mean(np.abs(post.mean - truth) < 2 * post.scale) > 0.8
+
+
+def test_the_calibrated_amplitude_is_no_smaller_than_by_leaving_out():
+    # At n = 40 the Gram matrix is singular, and the likelihood alone sees an amplitude eighteen times too small.
+    embedding = fwbq.embed(fwbq.ExpQuad(1.0), fwbq.Uniform([0.0], [1.0]))
+    x = np.linspace(0.0, 1.0, 40)[:, None]
+    made = fwbq.bayes_rule(embedding, x, prior_mean="constant")
+    assert made.factor.jitter > 0.0
+    values = np.exp(3.0 * x[:, 0])
+    by_leaving_out = fwbq.condition(made, values, amplitude="loo").amplitude
+    by_likelihood = fwbq.condition(made, values, amplitude="ml").amplitude
+    assert by_leaving_out > 2.0 * by_likelihood
+    assert posterior.calibrated(made, values).amplitude >= (1.0 - 1e-12) * by_leaving_out
 
 
 def test_features_fewer_than_points_leave_the_noise_of_regression():

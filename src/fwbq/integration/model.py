@@ -31,10 +31,6 @@ FloatArray = NDArray[np.float64]
 AnyAmplitude = Amplitude | Literal["calibrated"]
 
 AMPLITUDES = ("calibrated", "marginal", "ml", "loo")
-#: The kernel for the choice of points need not be the best there is: one start will do.
-SEARCH_STARTS = (-0.5,)
-#: Parameters drawn around the best of each family when the posterior is averaged.
-DRAWS = 12
 #: Up to so many columns of values each have their own kernel in the posterior; more of them share one, because every
 #: search costs about a second at n = 100. One kernel for all serves none well when they differ: a linear column beside
 #: a wave asks for endless length-scales.
@@ -100,7 +96,7 @@ class KernelModel:
         It is the most probable one, but no length-scale exceeds the centre of its prior: a fit to few values may find a
         coordinate irrelevant, and points chosen under it would never find out that it is not.
         """
-        found = self._fit(points, values, draws=0, starts=SEARCH_STARTS)
+        found = self._fit(points, values, draws=0)
         d = self.prior.dim
         theta = found.theta.copy()
         theta[:d] = np.minimum(theta[:d], self.prior.location(found.family)[:d])
@@ -117,23 +113,25 @@ class KernelModel:
             rule = bayes_rule(embedding, x, prior_mean=self.prior_mean)
             given = self._condition(rule, values)
             return IntegrationResult(given, rule, embedding.kernel, points, values, _note(rule))
-        found = self._fit(points, values, draws=DRAWS)
+        found = self._fit(points, values, draws=process.DRAWS)
         posterior: AveragedPosterior | ColumnPosteriors = self._average(x, values, found)
         if values.ndim == 2 and 1 < values.shape[1] <= SEPARATE_COLUMNS:
             columns = [np.ascontiguousarray(column) for column in values.T]
             posterior = ColumnPosteriors(
-                tuple(self._average(x, column, self._fit(points, column, draws=DRAWS)) for column in columns)
+                tuple(self._average(x, column, self._fit(points, column, draws=process.DRAWS)) for column in columns)
             )
         rule = bayes_rule(self.embedding(found.kernel), x, prior_mean=self.prior_mean)
         _warn_of_disagreement(rule, values)
         return IntegrationResult(posterior, rule, found.kernel, points, values, _note(rule))
 
     def _average(self, x: FloatArray, values: FloatArray, found: Fit) -> AveragedPosterior:
-        rules = [bayes_rule(self.embedding(m.kernel), x, prior_mean=self.prior_mean) for m in found.members]
+        rules = [
+            bayes_rule(self.embedding(m.kernel), x, prior_mean=self.prior_mean, thorough=False) for m in found.members
+        ]
         weights = np.array([member.weight for member in found.members])
         return AveragedPosterior(tuple(self._condition(rule, values) for rule in rules), weights)
 
-    def _fit(self, points: FloatArray, values: FloatArray, draws: int, starts: Sequence[float] = process.STARTS) -> Fit:
+    def _fit(self, points: FloatArray, values: FloatArray, draws: int) -> Fit:
         return process.fit(
             self.frame.to_natural(points),
             values,
@@ -141,7 +139,6 @@ class KernelModel:
             families=self.families,
             prior_mean=self.prior_mean,
             draws=draws,
-            starts=starts,
         )
 
     def _condition(self, rule: Rule, values: FloatArray) -> IntegralPosterior:

@@ -11,6 +11,7 @@ from typing import Any
 from .. import _validate
 from .base import Column, Kernel
 from .composite import ProductKernel, Scaled, Sum
+from .differences import Differences
 from .periodic import PeriodicSobolev
 from .random_fourier import RandomFourier
 from .stationary import ExpQuad, Matern, Matern12, Matern32, Matern52, Stationary
@@ -18,6 +19,7 @@ from .stein import Stein
 
 __all__ = [
     "Column",
+    "Differences",
     "ExpQuad",
     "Kernel",
     "Matern",

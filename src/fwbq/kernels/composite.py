@@ -1,7 +1,7 @@
 """Sums, products and positive multiples of kernels."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike
 from .. import _validate
 from .._validate import Array
 from .base import Column, Kernel
+from .differences import Differences
+from .stationary import Stationary
 
 
 def _checked(kernels: Sequence[Kernel], flatten: "type[_Composite]") -> tuple[Kernel, ...]:
@@ -77,6 +79,17 @@ class Sum(_Composite):
         for kernel in self.kernels[1:]:
             k += kernel._gram(x, y)
         return k
+
+    def pullback(self, pairs: Differences) -> tuple[Array, Callable[[Array], Array]]:
+        """Return the sums of what the parts, all stationary, give, for length-scales in proportion.
+
+        See `Stationary.pullback`.
+        """
+        parts = [kernel.pullback(pairs) for kernel in self.kernels if isinstance(kernel, Stationary)]
+        if len(parts) < len(self.kernels):
+            raise TypeError("`pullback` needs a sum of stationary kernels: make it of ExpQuad and Matern kernels")
+        k = np.asarray(np.sum([k for k, _ in parts], axis=0))
+        return k, lambda u: np.asarray(np.sum([pull(u) for _, pull in parts], axis=0))
 
     def columns(self, x: ArrayLike) -> Column:
         """Prepare the columns k(x, y) over fixed points x, part by part; see `Kernel.columns`."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..process import amplitude
+from ..process import Regression, leave_one_out, normalise, standardised_squares
 from ..rules import Rule
 from .single import IntegralPosterior, condition
 
@@ -65,16 +65,14 @@ def amplitudes(rule: Rule, values: ArrayLike) -> Amplitudes:
     >>> bool(0.1 < a.loo / a.ml < 10.0)
     True
     """
-    f, _ = amplitude.normalise(rule.values(values))
-    constant = rule.prior_mean == "constant"
-    ml = amplitude.maximum_likelihood(rule.factor, f, constant)
-    errors, variances = amplitude.leave_one_out_residuals(rule.factor, f, constant)
-    squares = (errors.T**2 / variances).T
-    loo = np.mean(squares, axis=0)
+    f, _ = normalise(rule.values(values))
+    regression = Regression.of(rule.factor, f, constant=rule.prior_mean == "constant")
+    errors, variances = regression.leave_one_out()
+    loo = leave_one_out(regression)
     w2 = rule.weights**2
     total = float(w2 @ variances)
     influence = (w2 @ errors**2) / total if total > 0.0 else loo
-    return Amplitudes(ml, loo, influence, _kurtosis(squares))
+    return Amplitudes(regression.amplitude, loo, influence, _kurtosis(standardised_squares(regression)))
 
 
 def _kurtosis(squares: FloatArray) -> float:

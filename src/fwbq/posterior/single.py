@@ -11,7 +11,7 @@ import scipy.special
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _validate
-from ..process import amplitude as estimators
+from ..process import Regression, leave_one_out, normalise
 from ..rules import PRIOR_MEANS, PriorMean, Rule, bayes_rule
 
 FloatArray = NDArray[np.float64]
@@ -127,7 +127,7 @@ def condition(
       scale^2 = v f'K^-1 f / n.
 
     With the unknown constant mean n becomes n - 1, and f'K^-1 f the generalised residual sum of squares (see
-    `fwbq.process.amplitude`). Multiplying f by c multiplies mean and scale by c, from 1e-300 to 1e300.
+    `fwbq.process.Regression`). Multiplying f by c multiplies mean and scale by c, from 1e-300 to 1e300.
 
     Where the Gram matrix is singular to working precision its factor holds a jitter: values are taken to have an
     independent error of that relative variance, 1e-14 if possible. Values that the kernel cannot explain then make the
@@ -173,19 +173,19 @@ def condition(
     if prior_mean is not None and _validate.choice(prior_mean, "prior_mean", PRIOR_MEANS) != rule.prior_mean:
         rule = _with_prior_mean(rule, prior_mean)
     constant = (prior_mean or rule.prior_mean) == "constant"
-    f, exponent = estimators.normalise(rule.values(values))
+    f, exponent = normalise(rule.values(values))
     w = rule.weights
-    # Weights of an unknown constant sum to one only up to rounding: the sum is not to see the constant at all.
+    # Weights of an unknown constant sum to one only up to rounding, which a large constant would multiply: take the
+    # first value out of all, and add it at the end.
     mean = f[0] + w @ (f - f[0]) if constant else w @ f
     df = math.inf
     if isinstance(amplitude, str):
         _validate.choice(amplitude, "amplitude", ESTIMATES)
-        factor = rule.factor
-        estimate = estimators.leave_one_out if amplitude == "loo" else estimators.maximum_likelihood
-        a = estimate(factor, f, constant)
-        variance = rule.mmd2 + factor.noise(w)
+        regression = Regression.of(rule.factor, f, constant=constant)
+        a = leave_one_out(regression) if amplitude == "loo" else regression.amplitude
+        variance = rule.mmd2 + rule.factor.noise(w)
         if amplitude == "marginal":
-            df = float(estimators.degrees_of_freedom(factor, constant))
+            df = float(regression.df)
         with np.errstate(over="ignore", under="ignore"):
             scale = np.ldexp(math.sqrt(variance) * np.sqrt(a), exponent)
             a = np.ldexp(a, 2 * exponent)

@@ -8,20 +8,28 @@
 True
 """
 
+from .amplitude import leave_one_out, normalise, standardised_squares
 from .families import FAMILIES, SCALE_MIXTURES, KernelFamily
-from .likelihood import log_likelihood, log_likelihood_gradient
+from .likelihood import log_likelihood, log_likelihood_gradient, regress
 from .prior import LengthscalePrior
-from .search import STARTS, Fit, Member, fit
+from .regression import Prediction, Regression
+from .search import DRAWS, Fit, Member, fit
 
 __all__ = [
+    "DRAWS",
     "FAMILIES",
     "SCALE_MIXTURES",
-    "STARTS",
     "Fit",
     "KernelFamily",
     "LengthscalePrior",
     "Member",
+    "Prediction",
+    "Regression",
     "fit",
+    "leave_one_out",
     "log_likelihood",
     "log_likelihood_gradient",
+    "normalise",
+    "regress",
+    "standardised_squares",
 ]

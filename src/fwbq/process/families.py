@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
-from ..kernels import ExpQuad, Kernel, Matern12, Matern32, Matern52, Sum
+from ..kernels import Differences, ExpQuad, Kernel, Matern12, Matern32, Matern52, Stationary, Sum
 
 FloatArray = NDArray[np.float64]
-Shape = Callable[[FloatArray, float], Kernel]
+Pull = Callable[[FloatArray], FloatArray]
+Shape = Callable[[FloatArray, float], "Stationary | Sum"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,14 +21,15 @@ class KernelFamily:
     """Kernels of unit variance with free length-scales and, if there is a remainder, its share.
 
     k = (s + rho r) / (1 + rho), s and r the main kernel and the remainder with the same length-scales; parameters
-    theta = (log l_1, ..., log l_d) or (log l_1, ..., log l_d, log rho).
+    theta = (log l_1, ..., log l_d) or (log l_1, ..., log l_d, log rho). The share of r in the variance is
+    rho / (1 + rho).
 
     Attributes
     ----------
     name : str
         What messages call it.
     main : callable
-        (length-scales (d,), variance) -> Kernel.
+        (length-scales (d,), variance) -> stationary kernel, or a sum of such.
     remainder : callable, optional
         The same, for a rougher kernel.
     """
@@ -41,27 +43,40 @@ class KernelFamily:
         lengths = np.exp(theta[:dim])
         if self.remainder is None:
             return self.main(lengths, 1.0)
-        rho = float(np.exp(theta[dim]))
-        return self.main(lengths, 1.0 / (1.0 + rho)) + self.remainder(lengths, rho / (1.0 + rho))
+        share = 1.0 / (1.0 + float(np.exp(-theta[dim])))
+        return self.main(lengths, 1.0 - share) + self.remainder(lengths, share)
 
     def gram(self, theta: FloatArray, x: FloatArray) -> FloatArray:
         """Return the Gram matrix of points x (n, d)."""
         return self.kernel(theta, x.shape[1])(x)
 
-    def gram_and_derivatives(self, theta: FloatArray, x: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
-        """Return the Gram matrix of points x (n, d) and its derivative in every parameter."""
-        dim = x.shape[1]
-        kernel = self.kernel(theta, dim)
-        K = kernel(x)
-        # For a function g of (x_i - y_i) / l_i, d g / d log l_i = -(x_i - y_i) d g / d x_i: one pass gives all of them.
-        gradient = kernel.gradient(x, x)
-        derivatives = [np.subtract.outer(x[:, i], x[:, i]) * -gradient[:, :, i] for i in range(dim)]
-        if self.remainder is not None:
-            # d k / d log rho = rho (r - s) / (1 + rho)^2; with k known, r - s = (1 + rho) (r - k).
-            rho = float(np.exp(theta[dim]))
-            rough = self.remainder(np.exp(theta[:dim]), 1.0)(x)
-            derivatives.append((rho / (1.0 + rho)) * (rough - K))
-        return K, derivatives
+    def pullback(self, theta: FloatArray, pairs: Differences) -> tuple[FloatArray, Pull]:
+        """Return the kernel at pairs of points, and its contraction with weights, differentiated in theta.
+
+        Parameters
+        ----------
+        theta : (p,) array
+            Parameters.
+        pairs : Differences
+            Of the points, N pairs.
+
+        Returns
+        -------
+        k : (N,) array
+            The kernel.
+        pull : callable
+            Weights u (N,) to the derivatives of sum_j u_j k_j in each parameter, (p,).
+        """
+        dim = len(pairs.absolute)
+        lengths = np.exp(theta[:dim])
+        if self.remainder is None:
+            return self.main(lengths, 1.0).pullback(pairs)
+        share = 1.0 / (1.0 + float(np.exp(-theta[dim])))
+        smooth, pull_smooth = self.main(lengths, 1.0 - share).pullback(pairs)
+        rough, pull_rough = self.remainder(lengths, share).pullback(pairs)
+        k = smooth + rough
+        # d k / d log rho = rho (r - s) / (1 + rho)^2 = share r - share k, and `rough` is share r.
+        return k, lambda u: np.append(pull_smooth(u) + pull_rough(u), u @ (rough - share * k))
 
 
 def _gaussian_sum(smoothness: float) -> Shape:
@@ -74,7 +89,7 @@ def _gaussian_sum(smoothness: float) -> Shape:
     nodes = gammaincinv(smoothness, 0.5 * (edges[1:] + edges[:-1])) / smoothness
     weights = np.diff(edges)
 
-    def shape(lengths: FloatArray, variance: float) -> Kernel:
+    def shape(lengths: FloatArray, variance: float) -> Sum:
         return Sum([ExpQuad(lengths * np.sqrt(t), variance * w) for t, w in zip(nodes, weights, strict=True)])
 
     return shape

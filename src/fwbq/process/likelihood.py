@@ -1,16 +1,14 @@
-"""The marginal likelihood of a kernel, with the amplitude and the constant mean integrated out, and its gradient."""
+"""The marginal likelihood of a Gram matrix, with the amplitude and the constant mean integrated out."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from .._linalg import CholeskyFactor
-from . import amplitude
+from .regression import Regression
 
 FloatArray = NDArray[np.float64]
 
@@ -20,28 +18,23 @@ FloatArray = NDArray[np.float64]
 JITTER = 1e-12
 
 
-def log_likelihood(K: FloatArray, values: FloatArray, *, constant: bool = True) -> float:
-    r"""Return the log density of the values, amplitude and constant mean integrated out.
-
-    With f ~ N(b 1, a K), densities proportional to 1/a and 1 for a and b, P as in `fwbq.process.amplitude`
-    and S = f'P f,
-
-    .. math::
-        \log p(f) = -\tfrac{\nu}{2} \log 2\pi - \tfrac12 \log |K| - \tfrac12 \log(1'K^{-1}1)
-                    + \log\Gamma(\nu/2) - \tfrac{\nu}{2} \log(S/2), \qquad \nu = n - 1.
-
-    Without the constant (prior mean zero) nu = n, P = K^-1 and the third term is absent. The columns of values (n, m)
-    are independent, each with an amplitude and a constant of its own, so their log densities add. A column with S = 0
-    (a constant) fits every kernel perfectly and is left out.
+def regress(K: FloatArray, values: FloatArray, *, constant: bool = True) -> Regression:
+    """Return the regression whose likelihood decides length-scales: the Gram matrix K with the fixed `JITTER`.
 
     Parameters
     ----------
     K : (n, n) array
         Gram matrix; a relative jitter of 1e-12 is added.
     values : (n,) or (n, m) array
-        Values of the integrand.
+        Values of the integrand; columns have an amplitude and a constant each.
     constant : bool
-        Whether the mean is an unknown constant.
+        Whether the mean is an unknown constant, or zero.
+    """
+    return Regression.of(CholeskyFactor.with_jitter(K, JITTER), values, constant=constant)
+
+
+def log_likelihood(K: FloatArray, values: FloatArray, *, constant: bool = True) -> float:
+    """Return `Regression.log_likelihood` of the values, given their Gram matrix.
 
     Examples
     --------
@@ -51,66 +44,12 @@ def log_likelihood(K: FloatArray, values: FloatArray, *, constant: bool = True) 
     >>> bool(np.isclose(log_likelihood(np.eye(2), np.array([0.0, 3.0])), np.log(1.0 / 3.0), rtol=1e-9))
     True
     """
-    return _evaluate(K, (), values, constant)[0]
+    return regress(K, values, constant=constant).log_likelihood()
 
 
 def log_likelihood_gradient(
     K: FloatArray, derivatives: Sequence[FloatArray], values: FloatArray, *, constant: bool = True
 ) -> tuple[float, FloatArray]:
-    r"""Return `log_likelihood` and its gradient.
-
-    .. math::
-        \partial \log p = -\tfrac12 \mathrm{tr}(P\,\partial K) + \tfrac{\nu}{2} \frac{f'P\,\partial K\,P f}{f'P f}
-
-    because d(log |K| + log 1'K^-1 1) = tr(P dK) and d(f'P f) = -f'P dK P f.
-
-    Parameters
-    ----------
-    K : (n, n) array
-        Gram matrix.
-    derivatives : sequence of (n, n) arrays
-        Derivatives of K in each parameter.
-    values : (n,) or (n, m) array
-        Values of the integrand.
-    constant : bool
-        Whether the mean is an unknown constant.
-
-    Returns
-    -------
-    value : float
-    gradient : (len(derivatives),) array
-    """
-    return _evaluate(K, derivatives, values, constant)
-
-
-def _evaluate(
-    K: FloatArray, derivatives: Sequence[FloatArray], values: FloatArray, constant: bool
-) -> tuple[float, FloatArray]:
-    n = len(K)
-    factor = CholeskyFactor.with_jitter(K, JITTER)
-    f = values if values.ndim == 2 else values[:, None]
-    residual = amplitude.residuals(factor, f, constant)
-    S = factor.quadratic(residual)
-    use = S > 0.0
-    f, residual, S = f[:, use], residual[:, use], S[use]
-    df = amplitude.degrees_of_freedom(factor, constant)
-    ones = factor.solve(np.ones(n))
-    shared = np.sum(np.log(np.diagonal(factor.lower))) - np.sum(np.log(factor.scale))
-    if constant:
-        shared += 0.5 * np.log(ones.sum())
-    normaliser = gammaln(0.5 * df) - 0.5 * df * np.log(np.pi)
-    value = len(S) * (normaliser - shared) - 0.5 * df * np.sum(np.log(S))
-    if not derivatives:
-        return float(value), np.empty(0)
-    P = _inverse(factor)
-    if constant:
-        P -= np.outer(ones, ones) / ones.sum()
-    alpha = factor.solve(residual)
-    W = (0.5 * df) * (alpha / S) @ alpha.T - (0.5 * len(S)) * P
-    return float(value), np.array([np.vdot(W, dK) for dK in derivatives])
-
-
-def _inverse(factor: CholeskyFactor) -> FloatArray:
-    lower, _ = scipy.linalg.lapack.dpotri(factor.lower, lower=1)
-    inverse = np.tril(lower) + np.tril(lower, -1).T
-    return np.asarray(factor.scale[:, None] * inverse * factor.scale)
+    """Return `log_likelihood` and its gradient, given the derivatives of K in each parameter."""
+    fit = regress(K, values, constant=constant)
+    return fit.log_likelihood(), fit.gradient(derivatives)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log, sqrt
 
@@ -61,14 +62,19 @@ class LengthscalePrior:
         full[d, d] = _SHARE_SCALE**-2
         return full
 
-    def bounds(self, family: KernelFamily) -> list[tuple[float, float]]:
-        """Return the search interval of each parameter: five and four prior standard deviations for length-scales.
+    def share(self, deviations: Sequence[float]) -> list[float]:
+        """Return logs of the remainder's share so many prior standard deviations from the centre."""
+        return [_SHARE_LOCATION + _SHARE_SCALE * z for z in deviations]
 
-        The share of the remainder lies between 1e-11, below which its Gram matrix drowns in rounding, and 1.
+    def bounds(self, family: KernelFamily) -> list[tuple[float, float]]:
+        """Return the interval in which the search stays: ten prior standard deviations to either side.
+
+        It only keeps the optimiser's line search from overflowing. Closer bounds would bind: a polynomial asks for
+        length-scales without end, and only the prior holds them.
         """
-        lengths = self.location(family)[: self.dim]
-        limits = [(float(m) - 5.0 * self.common, float(m) + 4.0 * self.common) for m in lengths]
-        return limits if family.remainder is None else [*limits, (log(1e-11), 0.0)]
+        location = self.location(family)
+        sd = np.sqrt(np.diagonal(np.linalg.inv(self.precision(family))))
+        return [(float(m - 10.0 * s), float(m + 10.0 * s)) for m, s in zip(location, sd, strict=True)]
 
 
 _SHARE_LOCATION = log(1e-4)

@@ -53,17 +53,37 @@ class Regression:
     values: FloatArray
     basis: FloatArray | None = None
 
+    @classmethod
+    def of(cls, factor: Factor, values: FloatArray, *, constant: bool) -> Regression:
+        """Return the regression on an unknown constant, or on nothing (mean zero).
+
+        The constant is found relative to the first value: values that are all equal then have residuals of exactly
+        zero, and less is left to cancel.
+        """
+        if not constant:
+            return cls(factor, values)
+        return cls(factor, values - values[0], np.ones((factor.size, 1)))
+
+    @property
+    def rank(self) -> int:
+        """Number p of functions in the basis."""
+        return 0 if self.basis is None else self.basis.shape[1]
+
     @property
     def df(self) -> int:
         """Degrees of freedom n - p."""
-        return self.factor.size - (0 if self.basis is None else self.basis.shape[1])
+        return self.factor.size - self.rank
 
     @cached_property
     def _triangle(self) -> tuple[FloatArray, FloatArray]:
         """Q (n, p) and R (p, p) of the whitened basis."""
         if self.basis is None:
             return np.empty((self.factor.size, 0)), np.empty((0, 0))
-        q, r = np.linalg.qr(self.factor.whiten(self.basis))
+        H = self.factor.whiten(self.basis)
+        if H.shape[1] == 1:
+            length = float(np.sqrt(np.vdot(H, H)))
+            return H / length, np.array([[length]])
+        q, r = np.linalg.qr(H)
         return q, r
 
     @cached_property
@@ -91,10 +111,15 @@ class Regression:
 
     @property
     def amplitude(self) -> FloatArray:
-        """Restricted maximum-likelihood amplitude f'P f / (n - p); infinite when no degree of freedom is left."""
+        """Restricted maximum-likelihood amplitude f'P f / (n - p); infinite when no degree of freedom is left.
+
+        Where C is singular to working precision, its numerical rank takes the place of n: points that the kernel cannot
+        tell apart do not count twice.
+        """
         if self.df <= 0:
             return np.full(self.values.shape[1:], np.inf)
-        return self.sum_of_squares / self.df
+        mean = 0.0 if self.basis is None else self.basis @ self.coefficients
+        return self.factor.mean_square(self.values - mean, self.rank)
 
     @cached_property
     def log_determinant(self) -> float:
@@ -141,7 +166,10 @@ class Regression:
         S = np.atleast_1d(self.sum_of_squares)
         solved = self._solved.reshape(self.factor.size, -1)[:, S > 0.0]
         S = S[S > 0.0]
-        return np.asarray((0.5 * self.df) * (solved / S) @ solved.T - (0.5 * len(S)) * (self._root.T @ self._root))
+        q, _ = self._triangle
+        spent = self.factor.whiten_transposed(q)
+        P = self.factor.inverse() - spent @ spent.T
+        return np.asarray((0.5 * self.df) * (solved / S) @ solved.T - (0.5 * len(S)) * P)
 
     def gradient(self, derivatives: Sequence[FloatArray]) -> FloatArray:
         """Return the derivatives of `log_likelihood`, given those of C in each parameter."""
@@ -157,6 +185,10 @@ class Regression:
         precision = np.einsum("ij,ij->j", self._root, self._root)
         precision = np.maximum(precision, np.finfo(float).eps * self.factor.inverse_diagonal())
         return (self._solved.T / precision).T, 1.0 / precision
+
+    def only(self, rows: NDArray[np.intp], factor: Factor) -> Regression:
+        """Return the regression on some of the values, given the factor of their part of C."""
+        return Regression(factor, self.values[rows], None if self.basis is None else self.basis[rows])
 
     def predict(self, cross: FloatArray, basis: FloatArray | None = None) -> Prediction:
         """Return the process at other points.

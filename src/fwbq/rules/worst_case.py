@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Protocol
 
 import numpy as np
@@ -250,6 +251,12 @@ class GramWorstCase:
             if evaluation.value > 100.0 * evaluation.floor:
                 return
             lower, jitter = jittered_cholesky(self._K, 10.0 * jitter)
+
+    def quick_weights(self, constant: bool) -> tuple[FloatArray, Evaluation]:
+        """Return the weights of the least jitter after one step of refinement, with their error."""
+        lower, _ = jittered_cholesky(self._K, LEAST_JITTER)
+        *_, (w, evaluation) = islice(self._refined(lower, constant), 2)
+        return self._scale * w, evaluation
 
     def _refined(self, lower: FloatArray, constant: bool) -> Iterator[tuple[FloatArray, Evaluation]]:
         """Yield the solution with the factor L of K + jitter, and its refinements on K itself.
