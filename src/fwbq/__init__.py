@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         designs,
         embeddings,
         evaluation,
+        inference,
         integration,
         kernels,
         measures,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from .designs import OBQ, QMC, SBQ, BlendedPairwise, FrankWolfe, MonteCarlo, RandomPivot, refine
     from .embeddings import Embedding, embed
     from .evaluation import EvaluationError, Journal, JournalError
+    from .inference import Evidence, EvidenceRun, evidence
     from .integration import Integration, IntegrationResult, integrate
     from .kernels import ExpQuad, Kernel, Matern12, Matern32, Matern52, PeriodicSobolev, RandomFourier, Stein
     from .measures import Empirical, Gaussian, GaussianMixture, Measure, Product, TruncatedGaussian, Uniform
@@ -56,13 +58,14 @@ _HOME = {
         "designs": "BlendedPairwise FrankWolfe MonteCarlo OBQ QMC RandomPivot SBQ refine",
         "posterior": "AveragedPosterior ColumnPosteriors IntegralPosterior condition",
         "evaluation": "EvaluationError Journal JournalError",
+        "inference": "Evidence EvidenceRun evidence",
         "integration": "Integration IntegrationResult integrate",
         "selection": "Comparison Model compare_models",
     }.items()
     for name in names.split()
 }
 _MODULES = (
-    "chema", "designs", "embeddings", "evaluation", "integration", "kernels", "measures", "plots", "posterior",
+    "chema", "designs", "embeddings", "evaluation", "inference", "integration", "kernels", "measures", "plots", "posterior",
     "problems", "process", "report", "rules", "selection", "theory",
 )  # fmt: skip
 

@@ -1,0 +1,7 @@
+"""The evidence of one model: a surrogate of the log joint density, nodes where its mass is, points that serve it."""
+
+from .facade import evidence
+from .result import Evidence, FoundMode, Posterior
+from .run import EvidenceRun
+
+__all__ = ["Evidence", "EvidenceRun", "FoundMode", "Posterior", "evidence"]

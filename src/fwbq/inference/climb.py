@@ -143,10 +143,16 @@ class Climb:
         Trust radius.
     budget : int
         Evaluations it may still make.
+    further : bool
+        Whether it began after the first climb had ended.
     arrived : bool
         Whether the top and its curvature are known.
     ended : bool
         Whether it has arrived or used its budget.
+    counted : bool
+        Whether the run has taken note of where it ended.
+    spent : int
+        Evaluations it has made.
     model : Quadratic or None
         Last local model.
     """
@@ -155,8 +161,11 @@ class Climb:
     value: float
     radius: float
     budget: int
+    further: bool = False
     arrived: bool = False
     ended: bool = False
+    counted: bool = False
+    spent: int = 0
     model: Quadratic | None = None
     _expected: float = 0.0
     _predicted: Array = field(default_factory=lambda: np.zeros(2))
@@ -195,6 +204,7 @@ class Climb:
     def learn(self, points: Array, values: Array) -> None:
         """Take in the values at the points proposed; minus infinity is a step that failed."""
         self.budget -= len(points)
+        self.spent += len(points)
         top = int(np.argmax(values))
         rise = float(values[top]) - self.value
         moved = rise > 0.0

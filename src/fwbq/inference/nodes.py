@@ -4,14 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations_with_replacement
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
 from scipy.stats import qmc
 
 from .mixture import Mixture
 
 Array = NDArray[np.float64]
+LogJoint = Callable[[Array], Array]
+
+#: Components of the mixture that serve as control variates; the others change from round to round.
+_CONTROLS = 12
+#: Dimensions up to which cubic Hermite polynomials are control variates too, and up to which quadratic ones are.
+_CUBIC, _QUADRATIC = 6, 16
+#: Student-t components placed around the mass where the first proposal misses it, and their degrees of freedom.
+_AROUND = 24
+_AROUND_DF = 8.0
+#: Share of the nodes that must be effective before the proposal is believed, and most attempts to improve it.
+_ENOUGH = 0.5
+_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,8 +38,9 @@ class Nodes:
     points : (q, d) array
     log_joint : (q,) array
     log_ratio : (q,) array
-        log joint density less the log density of the mixture: importance weights.
-    proposal : Mixture
+        Log joint density less the log density of the mixture: the logarithms of importance weights.
+    proposal : Mixture or None
+        None for the points of a sample, over which the sum is exact.
     replicates : int
         Independent randomisations, in equal consecutive blocks of the points.
     """
@@ -32,10 +48,10 @@ class Nodes:
     points: Array
     log_joint: Array
     log_ratio: Array
-    proposal: Mixture
+    proposal: Mixture | None
     replicates: int
 
-    @property
+    @cached_property
     def weights(self) -> Array:
         """Normalised importance weights."""
         w = np.exp(self.log_ratio - self.log_ratio.max())
@@ -44,28 +60,62 @@ class Nodes:
     @property
     def effective(self) -> float:
         """Effective sample size, as a share of the nodes."""
-        w = self.weights
-        return float(1.0 / np.sum(w * w) / len(w))
+        return float(1.0 / np.sum(self.weights**2) / len(self.weights))
+
+    def moments(self) -> tuple[Array, Array]:
+        """Return mean and covariance of the surrogate posterior."""
+        centre = self.weights @ self.points
+        shifted = self.points - centre
+        return centre, (shifted * self.weights[:, None]).T @ shifted
+
+    @cached_property
+    def _controls(self) -> Array:
+        """Functions whose mean under the proposal is zero, (q, c).
+
+        Ratios of the components to the mixture, less one, and Hermite polynomials of the first component (a Gaussian)
+        times its ratio: where the surrogate posterior is that Gaussian, or that Gaussian times a cubic, the sum over
+        the nodes is then exact.
+        """
+        assert self.proposal is not None
+        logs = self.proposal.log_densities(self.points)
+        total = np.logaddexp.reduce(logs + np.log(self.proposal.weights), axis=1)
+        ratios = np.exp(logs[:, :_CONTROLS] - total[:, None])
+        d = self.points.shape[1]
+        degree = 3 if d <= _CUBIC else 2 if d <= _QUADRATIC else 1
+        e = solve_triangular(
+            self.proposal.roots[0], (self.points - self.proposal.means[0]).T, lower=True, check_finite=False
+        )
+        return np.column_stack([ratios - 1.0, ratios[:, :1] * hermite(e.T, degree)])
 
     def log_integral(self) -> tuple[float, float]:
-        """Return the log of the integral and its standard error, with the components as control variates."""
+        """Return the log of the integral and its standard error."""
         top = float(self.log_ratio.max())
         w = np.exp(self.log_ratio - top)
-        logs = self.proposal.log_densities(self.points)
-        q = np.logaddexp.reduce(logs + np.log(self.proposal.weights), axis=1)
-        controls = np.exp(logs[:, :6] - q[:, None]) - 1.0
-        X = np.column_stack([np.ones(len(w)), controls])
-        beta, *_ = np.linalg.lstsq(X, w, rcond=1e-8)
-        residual = w - controls @ beta[1:]
-        blocks = residual.reshape(self.replicates, -1).mean(axis=1)
-        mean = float(blocks.mean())
-        error = float(blocks.std(ddof=1)) / np.sqrt(self.replicates)
-        if mean <= 0.0:
+        if self.proposal is None:
+            return top + float(np.log(w.sum())), 0.0
+        controls = self._controls
+        # The nodes have means of their own; with the constant the fit minimises the variance about them.
+        beta = np.linalg.lstsq(np.column_stack([np.ones(len(w)), controls]), w, rcond=1e-10)[0]
+        blocks = (w - controls @ beta[1:]).reshape(self.replicates, -1).mean(axis=1)
+        mean, error = float(blocks.mean()), float(blocks.std(ddof=1)) / np.sqrt(self.replicates)
+        if not mean > 0.0:
             mean, error = float(w.mean()), float(w.std()) / np.sqrt(len(w))
-        return top + np.log(mean), error / mean
+        return top + float(np.log(mean)), error / mean
 
 
-def draw(log_joint: Callable[[Array], Array], proposal: Mixture, size: int, replicates: int, seed: np.random.SeedSequence) -> Nodes:
+def hermite(e: Array, degree: int) -> Array:
+    """Return the products of Hermite polynomials of total degree 1 to `degree` at e (q, d), without the constant."""
+    d = e.shape[1]
+    powers = [np.ones_like(e), e, e * e - 1.0, e * (e * e - 3.0)]
+    columns = []
+    for total in range(1, degree + 1):
+        for which in combinations_with_replacement(range(d), total):
+            counts = [(i, which.count(i)) for i in sorted(set(which))]
+            columns.append(np.prod([powers[c][:, i] for i, c in counts], axis=0))
+    return np.column_stack(columns)
+
+
+def draw(log_joint: LogJoint, proposal: Mixture, size: int, replicates: int, seed: np.random.SeedSequence) -> Nodes:
     """Draw `replicates` scrambled Sobol sequences of `size` points each and evaluate the surrogate there."""
     u = np.concatenate(
         [
@@ -78,25 +128,45 @@ def draw(log_joint: Callable[[Array], Array], proposal: Mixture, size: int, repl
     return Nodes(z, g, g - proposal.log_density(z), proposal, replicates)
 
 
-def resample(nodes: Nodes, size: int, offset: float = 0.5, power: float = 1.0) -> NDArray[np.intp]:
-    """Return rows of nodes in proportion to their weights to a power, by systematic resampling; repeats possible."""
-    logs = power * nodes.log_ratio + (power - 1.0) * (nodes.log_joint - nodes.log_ratio)
-    w = np.exp(logs - logs.max())
-    edges = np.cumsum(w)
-    return np.searchsorted(edges / edges[-1], (np.arange(size) + offset) / size, side="right").clip(0, len(w) - 1)
+def adapted(log_joint: LogJoint, proposal: Mixture, size: int, replicates: int, seed: np.random.SeedSequence) -> Nodes:
+    """Draw nodes, and while few of them are effective put further components where the mass is."""
+    seeds = seed.spawn(_ATTEMPTS + 1)
+    nodes = draw(log_joint, proposal, size, replicates, seeds[0])
+    for attempt in range(_ATTEMPTS):
+        if nodes.effective > _ENOUGH:
+            break
+        better = draw(log_joint, proposal.joined(around(nodes), 0.75), size, replicates, seeds[attempt + 1])
+        if attempt and better.effective < 1.05 * nodes.effective:
+            break
+        nodes = better
+    return nodes
 
 
-def around(nodes: Nodes, count: int) -> Mixture:
-    """Return a mixture of Student-t densities around nodes that carry the mass."""
-    rows = resample(nodes, count)
-    w = nodes.weights
-    centre = w @ nodes.points
-    shifted = nodes.points - centre
+def resample(nodes: Nodes, size: int, power: float = 1.0) -> NDArray[np.intp]:
+    """Return rows of nodes in proportion to posterior density to a `power`, by systematic resampling.
+
+    Rows repeat where the weights are uneven.
+    """
+    logs = nodes.log_ratio + (power - 1.0) * nodes.log_joint
+    edges = np.cumsum(np.exp(logs - logs.max()))
+    rows = np.searchsorted(edges / edges[-1], (np.arange(size) + 0.5) / size, side="right")
+    return np.asarray(rows.clip(0, len(edges) - 1), dtype=np.intp)
+
+
+def around(nodes: Nodes) -> Mixture:
+    """Return a mixture of Student-t densities around nodes that carry the mass.
+
+    Their width is that of a kernel density estimate with so many points (Silverman, Density Estimation, 1986).
+    """
+    rows = resample(nodes, _AROUND)
     d = nodes.points.shape[1]
-    cov = (shifted * w[:, None]).T @ shifted
+    _, cov = nodes.moments()
     cov += 1e-10 * np.trace(cov) / d * np.eye(d)
-    width = (4.0 / ((d + 2.0) * count)) ** (1.0 / (d + 4.0))
-    root = np.linalg.cholesky(cov) * min(1.0, 1.2 * width)
+    width = 1.2 * (4.0 / ((d + 2.0) * _AROUND)) ** (1.0 / (d + 4.0))
+    root = np.linalg.cholesky(cov) * min(1.0, width)
     return Mixture(
-        np.full(count, 1.0 / count), nodes.points[rows], np.repeat(root[None], count, axis=0), np.full(count, 8.0)
+        np.full(_AROUND, 1.0 / _AROUND),
+        nodes.points[rows],
+        np.repeat(root[None], _AROUND, axis=0),
+        np.full(_AROUND, _AROUND_DF),
     )

@@ -12,16 +12,26 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 
 from .._linalg import CholeskyFactor
-from ..kernels import ExpQuad, Kernel, Matern52
-from ..process import KernelFamily, LengthscalePrior
+from ..kernels import Differences, ExpQuad, Kernel, Matern52
+from ..process import KernelFamily, LengthscalePrior, Prediction, Regression
 from ..process.basis import Basis, basis_functions, basis_size
-from ..process.regression import Prediction, Regression
+from .modes import Mode
 
 Array = NDArray[np.float64]
+Offset = Callable[[Array], Array]
 
+#: Kernels that are tried; the more probable one leads. ExpQuad is what makes flat and analytic likelihoods right to
+#: 1e-5, Matern-5/2 serves the others.
 FAMILIES = (KernelFamily("ExpQuad", ExpQuad), KernelFamily("Matern52", Matern52))
-#: Relative variance of the rounding of a log likelihood, and what keeps Gram matrices of smooth kernels regular.
+#: Relative variance of the rounding of a log likelihood; it keeps Gram matrices of smooth kernels regular.
 JITTER = 1e-10
+#: Values more than DEPTH + PER_DIMENSION d natural logarithms below the largest carry a noise, whose standard
+#: deviation is their excess over RELATIVE, in units of the amplitude. A Gaussian posterior has e^-10 of its mass
+#: deeper than that in up to ten dimensions.
+DEPTH, PER_DIMENSION, RELATIVE = 10.0, 2.0, 5.0
+#: Residuals of a quadratic below this are rounding: the log joint density is a Gaussian's, and no length-scale can be
+#: learnt from them.
+ROUNDING = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,14 +56,23 @@ class Whitening:
         """Map points s (n, d) to z."""
         return np.asarray(self.centre + s @ self.root.T)
 
+    def unit(self, z: Array) -> Array:
+        """Return -|s|^2 / 2 at points z (n, d): the log density of the Gaussian it whitens, but for a constant."""
+        return np.asarray(-0.5 * np.sum(self.forward(z) ** 2, axis=1))
+
+
+def depth_noise(values: Array, dim: int) -> Array:
+    """Variance, relative to the amplitude, of values far below the largest: of little account, they weigh little."""
+    excess = np.maximum(values.max() - values - (DEPTH + PER_DIMENSION * dim), 0.0)
+    return np.asarray((excess / RELATIVE) ** 2)
+
 
 @dataclass(frozen=True, eq=False)
 class Surrogate:
     """A process for the log joint density g, given its values at points.
 
-    g(z) = offset(z) + h(s)'beta + a process of covariance a k(s, s'), s the whitened coordinates. The values far below
-    the largest carry a noise that grows with their depth: they are of no account for the evidence and would
-    stretch the process.
+    g(z) = offset(z) + h(s)'beta + a process of covariance a k(s, s'), s the whitened coordinates. Values far below the
+    largest carry a noise that grows with their depth (`depth_noise`).
 
     Attributes
     ----------
@@ -62,8 +81,8 @@ class Surrogate:
     values : (n,) array
         g, finite.
     whitening : Whitening
-    offset : callable
-        Known part of the mean, (n, d) -> (n,).
+    offset : callable or None
+        Known part of the mean, (n, d) -> (n,); None for zero.
     basis : str
         Unknown part of the mean (`fwbq.process.basis`).
     family : KernelFamily
@@ -74,15 +93,20 @@ class Surrogate:
     points: Array
     values: Array
     whitening: Whitening
-    offset: Callable[[Array], Array]
+    offset: Offset | None
     basis: Basis
     family: KernelFamily
     theta: Array
 
+    @property
+    def dim(self) -> int:
+        """Dimension d."""
+        return int(self.points.shape[1])
+
     @cached_property
     def kernel(self) -> Kernel:
         """The kernel in whitened coordinates, of unit variance."""
-        return self.family.kernel(self.theta, self.points.shape[1])
+        return self.family.kernel(self.theta, self.dim)
 
     @cached_property
     def whitened(self) -> Array:
@@ -92,74 +116,191 @@ class Surrogate:
     @cached_property
     def regression(self) -> Regression:
         """The values less their offset, given the kernel."""
-        noise = depth_noise(self.values, self.points.shape[1])
         K = self.kernel(self.whitened)
-        K.flat[:: len(K) + 1] += JITTER + noise
-        H = basis_functions(self.basis, self.whitened) if self.basis != "none" else None
-        return Regression(CholeskyFactor.of(K), self.values - self.offset(self.points), H)
+        K.flat[:: len(K) + 1] += JITTER + depth_noise(self.values, self.dim)
+        known = self.values if self.offset is None else self.values - self.offset(self.points)
+        return Regression(CholeskyFactor.of(K), known, basis_functions(self.basis, self.whitened))
+
+    @cached_property
+    def near(self) -> Array:
+        """Weights (n,) of the values by how near the top they are: one at the top, e^-1 four logarithms below."""
+        return np.asarray(np.exp(-0.25 * np.minimum(self.values.max() - self.values, 400.0)))
 
     @cached_property
     def amplitude(self) -> float:
-        """Amplitude: the larger of the likelihood's and the leave-one-out one of the values near the top."""
+        """The larger of the likelihood's amplitude and the leave-one-out one of the values near the top."""
         errors, variances = self.regression.leave_one_out()
-        weights = 1.0 / (1.0 + depth_noise(self.values, self.points.shape[1])) * np.exp(
-            -0.25 * np.minimum(self.values.max() - self.values, 200.0)
-        )
-        loo = float(np.sum(weights * errors**2 / variances) / np.sum(weights))
+        loo = float(np.sum(self.near * errors**2 / variances) / np.sum(self.near))
         return max(float(self.regression.amplitude), loo)
 
+    @cached_property
+    def score(self) -> float:
+        """Mean log density of leave-one-out predictions, weighted by `near`; comparable between means and kernels."""
+        errors, variances = self.regression.leave_one_out()
+        variances = np.maximum(variances * self.amplitude, 1e-30)
+        weights = np.exp(-0.1 * np.minimum(self.values.max() - self.values, 1000.0))
+        return float(np.sum(weights * (-0.5 * errors**2 / variances - 0.5 * np.log(variances))) / np.sum(weights))
+
     def predict(self, z: Array) -> Prediction:
-        """Return the process at points z (q, d); its mean is without the offset."""
+        """Return the process at points z (q, d); the offset is not in its mean."""
         s = self.whitening.forward(z)
-        H = basis_functions(self.basis, s) if self.basis != "none" else None
-        return self.regression.predict(self.kernel(self.whitened, s), H)
+        return self.regression.predict(self.kernel(self.whitened, s), basis_functions(self.basis, s))
 
     def mean(self, z: Array) -> Array:
         """Return the expected log joint density at points z (q, d), (q,)."""
         s = self.whitening.forward(z)
-        r = self.regression
-        alpha = r.factor.whiten_transposed(r.residual)
-        out = np.empty(len(z))
+        alpha = self.regression.factor.whiten_transposed(self.regression.residual)
+        out = basis_functions(self.basis, s) @ self.regression.coefficients
         for start in range(0, len(z), 4096):
             part = slice(start, start + 4096)
-            out[part] = self.kernel(s[part], self.whitened) @ alpha
-            if self.basis != "none":
-                out[part] += basis_functions(self.basis, s[part]) @ r.coefficients
-        return np.asarray(out + self.offset(z))
+            out[part] += self.kernel(s[part], self.whitened) @ alpha
+        return np.asarray(out if self.offset is None else out + self.offset(z))
+
+    @cached_property
+    def gaussian(self) -> tuple[Array, Array] | None:
+        """Mean and lower root of the Gaussian with the quadratic mean as log density; None where that has no peak."""
+        if self.basis != "quadratic":
+            return None
+        d, b = self.dim, self.regression.coefficients
+        H = np.diag(2.0 * b[1 + d : 1 + 2 * d])
+        i, j = np.triu_indices(d, 1)
+        H[i, j] = H[j, i] = b[1 + 2 * d :]
+        # In whitened coordinates the posterior has unit width: a curvature below a fiftieth is no peak.
+        if np.linalg.eigvalsh(H)[-1] > -0.02:
+            return None
+        top = -np.linalg.solve(H, b[1 : 1 + d])
+        cov = self.whitening.root @ np.linalg.inv(-H) @ self.whitening.root.T
+        return self.whitening.back(top[None])[0], np.asarray(np.linalg.cholesky(0.5 * (cov + cov.T)))
 
 
-def depth_noise(values: Array, dim: int) -> Array:
-    """Variance, relative to the amplitude, that values far below the largest carry."""
-    excess = np.maximum(values.max() - values - (10.0 + 2.0 * dim), 0.0)
-    return np.asarray((excess / 5.0) ** 2)
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """Surrogates that share points and mean, with their probabilities; the most probable first.
+
+    Attributes
+    ----------
+    members : tuple of Surrogate
+    weights : (k,) array
+    kind : str
+        How the mean was chosen: "quadratic", "gaussian" or "modes".
+    thetas : dict
+        Log length-scales found for each mean and family, where the next search begins.
+    """
+
+    members: tuple[Surrogate, ...]
+    weights: Array
+    kind: str
+    thetas: dict[tuple[str, str], Array]
+
+    @property
+    def best(self) -> Surrogate:
+        """The most probable surrogate."""
+        return self.members[0]
+
+
+def fit(
+    points: Array,
+    values: Array,
+    whitening: Whitening,
+    modes: Sequence[Mode],
+    thetas: dict[tuple[str, str], Array],
+    *,
+    families: Sequence[KernelFamily] = FAMILIES,
+    decided: bool = True,
+    iterations: int = 20,
+) -> Fitted:
+    """Fit length-scales for each family and choose the mean.
+
+    The mean is an unknown quadratic where there are values enough and it has a peak; else the Gaussian of the
+    whitening with an unknown constant. With several modes the logarithm of the sum of their Gaussians competes with
+    it, and wins by the better leave-one-out predictions.
+
+    Parameters
+    ----------
+    points, values : (n, d), (n,) arrays
+        z and finite log joint densities.
+    whitening : Whitening
+    modes : sequence of Mode
+    thetas : dict
+        Where to begin, from an earlier fit.
+    families : sequence of KernelFamily
+        Candidates.
+    decided : bool
+        Whether the density falls off: False for a prior that is a sample, whose fallback mean is a constant.
+    iterations : int
+        Of each search.
+    """
+    d = points.shape[1]
+    s = whitening.forward(points)
+    noise = depth_noise(values, d)
+    found: dict[tuple[str, str], Array] = dict(thetas)
+
+    def members(kind: str, offset: Offset | None, basis: Basis) -> Fitted:
+        left = values if offset is None else values - offset(points)
+        heights, each = [], []
+        for family in families:
+            begin = found.get((kind, family.name))
+            height, theta = fit_lengthscales(s, left, basis, noise, family, begin, iterations)
+            found[kind, family.name] = theta
+            heights.append(height)
+            each.append(Surrogate(points, values, whitening, offset, basis, family, theta))
+        weights = np.exp(np.array(heights) - max(heights))
+        order = np.argsort(-weights, kind="stable")
+        return Fitted(tuple(each[i] for i in order), weights[order] / weights.sum(), kind, found)
+
+    chosen: Fitted | None = None
+    if len(points) >= basis_size("quadratic", d) + d + 2:
+        chosen = members("quadratic", None, "quadratic")
+        if chosen.best.gaussian is None and decided:
+            chosen = None
+    if chosen is None:
+        chosen = members("gaussian", whitening.unit if decided else None, "constant")
+    if len(modes) > 1:
+        peaks = [mode.peak for mode in modes]
+
+        def sum_of_peaks(z: Array) -> Array:
+            return np.asarray(np.logaddexp.reduce([peak(z) for peak in peaks], axis=0))
+
+        rival = members("modes", sum_of_peaks, "constant")
+        if rival.best.score > chosen.best.score:
+            chosen = rival
+    return chosen
 
 
 def fit_lengthscales(
-    s: Array, values: Array, basis: Basis, noise: Array, family: KernelFamily, starts: Sequence[Array], iterations: int = 20
+    s: Array, values: Array, basis: Basis, noise: Array, family: KernelFamily, begin: Array | None, iterations: int
 ) -> tuple[float, Array]:
     """Return the greatest log posterior density of the log length-scales, and where it is."""
     d = s.shape[1]
     prior = LengthscalePrior(np.ones(d))
     location, precision = prior.location(family), prior.precision(family)
-    H = basis_functions(basis, s) if basis != "none" else None
+    H = basis_functions(basis, s)
     diagonal = noise + JITTER
+    pairs = Differences.of(s)
 
     def objective(theta: Array) -> tuple[float, Array]:
-        K, slopes = family.gram_and_derivatives(theta, s)
+        k, pull = family.pullback(theta, pairs)
+        K = pairs.matrix(k, 1.0)
         K.flat[:: len(K) + 1] += diagonal
         r = Regression(CholeskyFactor.with_jitter(K, 1e-13), values, H)
         shift = theta - location
-        pull = precision @ shift
-        return -r.log_likelihood() + 0.5 * float(shift @ pull), pull - r.gradient(slopes)
+        slope = pull(2.0 * pairs.pairs(r.sensitivity()))
+        return -r.log_likelihood() + 0.5 * float(shift @ precision @ shift), precision @ shift - slope
 
+    # A mean that leaves nothing but rounding leaves nothing to learn.
+    weight = 1.0 / np.sqrt(1.0 + noise)
+    coefficients = np.linalg.lstsq(H * weight[:, None], values * weight, rcond=None)[0]
+    left = weight * (values - H @ coefficients)
+    if len(values) <= H.shape[1] or np.max(np.abs(left)) < ROUNDING * max(1.0, float(np.max(np.abs(values * weight)))):
+        return -objective(location)[0], location
     bounds = prior.bounds(family)
-    best: tuple[float, Array] | None = None
-    for start in starts:
-        found = minimize(
+    starts = [location, location - 1.0] if begin is None else [begin]
+    runs = [
+        minimize(
             objective, np.clip(start, *np.array(bounds).T), jac=True, method="L-BFGS-B", bounds=bounds,
             options={"maxiter": iterations, "ftol": 1e-5},
-        )  # fmt: skip
-        if best is None or -found.fun > best[0]:
-            best = -float(found.fun), np.asarray(found.x)
-    assert best is not None
-    return best
+        )
+        for start in starts
+    ]  # fmt: skip
+    best = min(runs, key=lambda run: float(run.fun))
+    return -float(best.fun), np.asarray(best.x)

@@ -70,7 +70,9 @@ def tensor_log_evidence(log_joint: Callable[[Array], Array], start: Array, size:
     def value(nodes: int) -> float:
         axis = np.linspace(-reach, reach, nodes)
         grid = np.stack(np.meshgrid(*[axis] * d, indexing="ij"), axis=-1).reshape(-1, d)
-        logs = np.concatenate([log_joint(mode + part @ root.T) for part in np.array_split(grid, 1 + len(grid) // 50_000)])
+        logs = np.concatenate(
+            [log_joint(mode + part @ root.T) for part in np.array_split(grid, 1 + len(grid) // 50_000)]
+        )
         spacing = d * np.log(axis[1] - axis[0]) + np.sum(np.log(np.diagonal(root)))
         return float(logsumexp(logs) + spacing)
 
@@ -150,7 +152,9 @@ def banana(rng: Any = None) -> Likelihood:
     def inner(x: float) -> float:
         # The second coordinate in closed form: a Gaussian under N(0, 1).
         return float(
-            np.exp(-0.5 * (bend * (x * x - shift)) ** 2 / (1.0 + width**2) - 0.5 * ((x - at) / along) ** 2 - 0.5 * x * x)
+            np.exp(
+                -0.5 * (bend * (x * x - shift)) ** 2 / (1.0 + width**2) - 0.5 * ((x - at) / along) ** 2 - 0.5 * x * x
+            )
         )
 
     z, _ = quadrature.quad(inner, -12.0, 12.0, epsabs=0.0, epsrel=1e-11, limit=500)

@@ -1,0 +1,111 @@
+"""The log evidence and everything its error is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .belief import Belief
+from .nodes import Nodes, resample
+
+Array = NDArray[np.float64]
+
+#: Nodes over which double sums of the covariance are taken.
+_DOUBLE = 600
+#: Draws of the sign process.
+_DRAWS = 300
+#: Rounding of a log evidence near zero.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Assessment:
+    r"""The log evidence with the parts of its variance.
+
+    Attributes
+    ----------
+    log_evidence : float
+        Mean over the kernels of :math:`\log \int e^{m}`.
+    process : float
+        First order: standard deviation of :math:`\int \pi (\ell - m)` under the process.
+    curvature : float
+        Second order: :math:`\tfrac12 (\int \pi c(x, x) - \iint \pi c\, \pi)`.
+    kernels : float
+        Spread of the log evidence between kernels.
+    nodes : float
+        Error of the sum over the nodes, from independent randomisations.
+    boundary : float
+        What is not known of the region where the likelihood is zero.
+    unseen : float
+        What a top still rising, or starts not yet followed, may add.
+    inflation : float
+        Mean square of the errors of predictions made before their points were evaluated, in standard deviations, at
+        least one: the factor on the variance of the process.
+    """
+
+    log_evidence: float
+    process: float
+    curvature: float
+    kernels: float
+    nodes: float
+    boundary: float
+    unseen: float
+    inflation: float
+
+    @property
+    def sd(self) -> float:
+        """Root of the sum of the squares."""
+        parts = (
+            np.sqrt(self.inflation) * self.process,
+            self.inflation * self.curvature,
+            self.kernels,
+            self.nodes,
+            self.boundary,
+            self.unseen,
+            _ROUNDING * max(1.0, abs(self.log_evidence)),
+        )
+        return float(np.sqrt(np.sum(np.square(parts))))
+
+
+def assess(belief: Belief, nodes: Nodes, inflation: float, unseen: float, seed: np.random.SeedSequence) -> Assessment:
+    """Integrate the surrogate over the nodes and collect the parts of the error."""
+    value, error = nodes.log_integral()
+    surrogate = belief.surrogate
+    z = nodes.points[resample(nodes, _DOUBLE)]
+    s = surrogate.whitening.forward(z)
+    K = surrogate.kernel(s)
+    there = surrogate.predict(z)
+    equal = np.full(len(z), 1.0 / len(z))
+    first = surrogate.amplitude * float(there.weighted_variance(equal, equal @ K @ equal))
+    each = surrogate.amplitude * float(np.mean(there.variance(np.diagonal(K))))
+    shifts = [0.0]
+    base = belief.log_joint(z)
+    for other in belief.fitted.members[1:]:
+        change = np.clip(belief.log_joint(z, other) - base, -50.0, 50.0)
+        shifts.append(float(np.log(np.mean(np.exp(change)))))
+    weights = belief.fitted.weights
+    mean = float(weights @ shifts)
+    return Assessment(
+        value + mean,
+        float(np.sqrt(first)),
+        0.5 * max(each - first, 0.0),
+        float(np.sqrt(weights @ (np.array(shifts) - mean) ** 2)),
+        error,
+        _boundary(belief, nodes, seed),
+        unseen,
+        inflation,
+    )
+
+
+def _boundary(belief: Belief, nodes: Nodes, seed: np.random.SeedSequence) -> float:
+    """Standard deviation of the log of the share of the mass that lies where the likelihood is positive."""
+    if belief.sign is None:
+        return 0.0
+    without = Nodes(
+        nodes.points, nodes.log_joint, nodes.log_ratio - belief.log_positive(nodes.points), None, nodes.replicates
+    )
+    z = nodes.points[resample(without, _DOUBLE)]
+    signs = belief.sign.draw(belief.whitening.forward(z), _DRAWS, np.random.default_rng(seed))
+    return float(np.std(np.log(np.maximum(signs.mean(axis=1), 1.0 / _DOUBLE))))

@@ -1,0 +1,112 @@
+"""What the values say of the posterior: surrogate, sign of the likelihood, and nodes where the mass is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .mixture import Mixture
+from .modes import Mode
+from .nodes import Nodes, adapted, draw
+from .space import Sample, Space
+from .surrogate import Fitted, Surrogate, Whitening
+from .zeros import SignProcess
+
+Array = NDArray[np.float64]
+
+#: The surrogate is not believed where it rises by more than this above the largest likelihood seen: far from all
+#: points it may extrapolate a slope to hundreds. A climb leaves the top known to 0.05.
+RISE = 2.0
+#: Most points of a sample that are nodes at once.
+_MOST = 8192
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """The surrogate posterior: density proportional to exp of the surrogate's mean, times the chance to be positive.
+
+    Attributes
+    ----------
+    space : Space
+    fitted : Fitted
+        Surrogates of the log joint density.
+    sign : SignProcess or None
+        None when no likelihood of zero was met.
+    top : float
+        Largest log likelihood seen.
+    modes : tuple of Mode
+    """
+
+    space: Space
+    fitted: Fitted
+    sign: SignProcess | None
+    top: float
+    modes: tuple[Mode, ...]
+
+    @property
+    def surrogate(self) -> Surrogate:
+        """The most probable surrogate."""
+        return self.fitted.best
+
+    @property
+    def whitening(self) -> Whitening:
+        """The coordinates of the surrogate."""
+        return self.surrogate.whitening
+
+    def log_positive(self, z: Array) -> Array:
+        """Return the log probability that the likelihood is positive at points z (n, d)."""
+        if self.sign is None:
+            return np.zeros(len(z))
+        return np.log(np.maximum(self.sign.probability(self.whitening.forward(z)), 1e-300))
+
+    def log_joint(self, z: Array, surrogate: Surrogate | None = None) -> Array:
+        """Return the expected log joint density at points z (n, d), capped `RISE` above the largest likelihood seen."""
+        prior = self.space.log_prior(z)
+        g = np.minimum((surrogate or self.surrogate).mean(z) - prior, self.top + RISE) + prior
+        return np.asarray(g + self.log_positive(z))
+
+    @cached_property
+    def proposal(self) -> Mixture:
+        """Gaussian and wider Student-t at the surrogate's own peak, at every mode, and over the prior."""
+        W = self.whitening
+        gaussian = self.surrogate.gaussian or (W.centre, W.root)
+        wide = self.space.wide
+        parts = [
+            (0.4, *gaussian, np.inf),
+            (0.2, W.centre, W.root, np.inf),
+            (0.25, W.centre, 2.0 * W.root, 5.0),
+            (0.05, *wide, np.inf),
+        ]
+        if len(self.modes) > 1:
+            for mode in self.modes:
+                parts += [
+                    (0.3, mode.peak.centre, mode.root, np.inf),
+                    (0.15, mode.peak.centre, 1.5 * mode.root, 5.0),
+                ]
+        weights, means, roots, dfs = (np.array(part) for part in zip(*parts, strict=True))
+        return Mixture(weights / weights.sum(), means, roots, dfs)
+
+    def nodes(self, size: int, replicates: int, seed: np.random.SeedSequence) -> Nodes:
+        """Return nodes for the choice of points, the proposal adapted to the surrogate posterior."""
+        if isinstance(self.space, Sample):
+            return self._sample_nodes(seed)
+        return adapted(self.log_joint, self.proposal, size, replicates, seed)
+
+    def final_nodes(self, nodes: Nodes, size: int, replicates: int, seed: np.random.SeedSequence) -> Nodes:
+        """Return many nodes from the proposal of `nodes`, independent of those that shaped it."""
+        if nodes.proposal is None:
+            return nodes
+        return draw(self.log_joint, nodes.proposal, size, replicates, seed)
+
+    def _sample_nodes(self, seed: np.random.SeedSequence) -> Nodes:
+        assert isinstance(self.space, Sample)
+        z, log_weights = self.space.support, self.space.log_weights
+        if len(z) > _MOST:
+            rows = np.random.default_rng(seed).choice(len(z), _MOST, replace=False)
+            z, log_weights = z[rows], log_weights[rows]
+            log_weights = log_weights - np.logaddexp.reduce(log_weights)
+        g = self.log_joint(z)
+        return Nodes(z, g, g + log_weights, None, 1)

@@ -1,0 +1,190 @@
+"""evidence: the log evidence of one model in one call."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from concurrent.futures import Executor
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _validate
+from .._reason import Reason
+from ..evaluation import Evaluator, Journal, Progress
+from ..kernels import Stationary
+from ..measures import Measure
+from .result import Evidence
+from .run import DEFAULT_N, EvidenceRun
+
+Array = NDArray[np.float64]
+
+LEVEL_OF_TOL = 0.95
+#: Evaluations before which a tolerance is not believed, and the most that a `tol` alone may use.
+LEAST_FOR_TOL = 20
+MOST_FOR_TOL = 500
+
+
+def evidence(
+    log_likelihood: Callable[[Array], Any],
+    prior: Measure | None = None,
+    *,
+    dim: int | None = None,
+    start: ArrayLike | None = None,
+    scale: ArrayLike | None = None,
+    n: int | None = None,
+    tol: float | None = None,
+    kernel: type[Stationary] | None = None,
+    design: Callable[..., Any] | None = None,
+    executor: Executor | None = None,
+    journal: str | os.PathLike[str] | Journal | None = None,
+    tag: str | None = None,
+    version: str = "",
+    vectorized: bool | None = None,
+    on_error: Literal["raise", "skip"] = "raise",
+    timeout: float | None = None,
+    rng: Any = None,
+    progress: bool | None = None,
+) -> Evidence:
+    r"""Return the log evidence of a model, how far off it may be, and the posterior of its parameters.
+
+    .. math:: \log Z = \log \int e^{\ell(x)}\, p(\mathrm{d}x)
+
+    from few evaluations of the log likelihood :math:`\ell`, which may be hundreds of times narrower than the prior. A
+    few points are spread over the prior; climbs find the modes; then sequential Bayesian quadrature under the
+    posterior chooses the points that lower the error of :math:`\log Z` most. The stated error contains the process,
+    its kernel, second-order terms, the sum over nodes, the region where the likelihood is zero, and what was not seen.
+
+    Parameters
+    ----------
+    log_likelihood : callable
+        Points (n, d) to values (n,), or a point (d,) to a number. Minus infinity is a likelihood of zero. Without a
+        prior, the log joint density on R^d.
+    prior : Measure, optional
+        The prior: any measure. Left out, `log_likelihood` is a log joint density, and `start` is needed.
+    dim : int, optional
+        Without a prior, the number of parameters, when `start` does not say it.
+    start : array_like, shape (d,), optional
+        A point of high density: needed without a prior (zeros when only `dim` is given), welcome with one.
+    scale : float or array_like, optional
+        Without a prior, a guess of the posterior's width in each parameter; 1 by default.
+    n : int, optional
+        Number of evaluations: 200 by default, at most 500 when `tol` is given.
+    tol : float, optional
+        Stop when half the width of the 95 % interval of the log evidence is at most this.
+    kernel : class of kernel, optional
+        Of the process on the log joint density; by default `ExpQuad` and `Matern52`, weighed by their likelihood.
+    design : callable, optional
+        ``design(embedding, rng=...)``, in place of sequential Bayesian quadrature.
+    executor : concurrent.futures.Executor, optional
+        Where the log likelihood is evaluated: threads, processes, Dask. The answer is the same for any.
+    journal : path or Journal, optional
+        Keep every finished evaluation on disk before it is used; the same call then starts where it was cut off.
+    tag, version : str, optional
+        Identity of the function in the journal.
+    vectorized : bool, optional
+        Whether the function takes all points at once; found out from the first batch by default.
+    on_error : {"raise", "skip"}
+        What to do where the function raises, or returns NaN or plus infinity.
+    timeout : float, optional
+        Seconds that one evaluation may take.
+    rng : None, int or numpy.random.Generator
+        Seed of the points. With a journal the default is 0, because a restart must ask for the same points.
+    progress : bool, optional
+        A bar on standard error; by default on a terminal only.
+
+    Returns
+    -------
+    Evidence
+        With `log_evidence`, `sd`, `interval(level)`, `n_evaluations`, `success`, `reason`, `status`, `modes` and
+        `posterior` (draws, mean, covariance, expectations).
+
+    Raises
+    ------
+    EvaluationError
+        When the function fails at a point and `on_error` is "raise"; with a journal all other evaluations are kept.
+
+    Warns
+    -----
+    RuntimeWarning
+        When the mass was not found, when the likelihood is zero everywhere, when `tol` was not reached, or when points
+        were skipped.
+
+    Examples
+    --------
+    A likelihood two hundred times narrower than its prior:
+
+    >>> import numpy as np, fwbq
+    >>> def log_likelihood(x):
+    ...     return -0.5 * np.sum(((x - [0.4, -1.1]) / 0.005) ** 2, axis=1)
+    >>> found = fwbq.evidence(log_likelihood, fwbq.Gaussian([0.0, 0.0], np.eye(2)), n=40, rng=0)
+    >>> round(found.log_evidence, 3), found.success
+    (-11.282, True)
+
+    The same as a log joint density without a prior measure:
+
+    >>> def log_joint(x):
+    ...     return log_likelihood(x) - 0.5 * np.sum(x**2, axis=1) - np.log(2 * np.pi)
+    >>> round(fwbq.evidence(log_joint, dim=2, n=40, rng=0).log_evidence, 3)
+    -11.282
+    """
+    if prior is None and start is None:
+        if dim is None:
+            raise ValueError(
+                "`prior` is missing: pass a measure such as fwbq.Gaussian(mean, cov), or for a log joint density on "
+                "R^d its dimension `dim` and, better, a `start`"
+            )
+        start = np.zeros(_validate.count(dim, "dim"))
+    elif dim is not None:
+        size = prior.dim if isinstance(prior, Measure) else len(_validate.vector(start, "start"))  # type: ignore[arg-type]
+        if _validate.count(dim, "dim") != size:
+            raise ValueError(
+                f"`dim` is {dim}, but {'the prior' if prior is not None else '`start`'} has {size}: drop one"
+            )
+    tol = None if tol is None else _validate.positive(tol, "tol")
+    limit = _validate.count((MOST_FOR_TOL if tol else DEFAULT_N) if n is None else n, "n")
+    run = EvidenceRun(
+        prior, n=limit, start=start, scale=scale, kernel=kernel, design=design,
+        rng=0 if rng is None and journal is not None else rng,
+    )  # fmt: skip
+    asked = 0
+    reason: Reason | None = None
+    with (
+        Progress(limit, "evidence", enabled=progress) as bar,
+        Evaluator(
+            log_likelihood, run.dim, vectorized=vectorized, executor=executor, journal=journal, measure=prior, tag=tag,
+            version=version, on_error=on_error, timeout=timeout, minus_infinity=True, progress=bar,
+        ) as evaluate,
+    ):  # fmt: skip
+        while reason is None:
+            points = run.ask(limit - asked)
+            if not len(points):
+                reason = Reason.EXHAUSTED
+                break
+            asked += len(points)
+            done = evaluate(points)
+            run.tell(points[done.kept], done.values[done.kept])
+            if not done.kept.all():
+                run.skip(points[~done.kept])
+            if tol is not None and asked >= LEAST_FOR_TOL and run.between_rounds and _half_width(run.result()) <= tol:
+                reason = Reason.TOLERANCE
+            elif asked >= limit:
+                reason = Reason.BUDGET
+    _validate.some_values(run.n_evaluations)
+    found = run.result()
+    if tol is not None and _half_width(found) > tol:
+        reason = Reason.NOT_REACHED
+    found = found.ending(reason, tol)
+    if found.n_skipped:
+        message = f"the function failed at {found.n_skipped} of {asked} points, which were skipped"
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
+    if not found.success:
+        warnings.warn(found.status, RuntimeWarning, stacklevel=2)
+    return found
+
+
+def _half_width(found: Evidence) -> float:
+    low, high = found.interval(LEVEL_OF_TOL)
+    return 0.5 * (high - low)

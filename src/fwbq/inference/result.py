@@ -1,0 +1,301 @@
+"""What an evidence run returns: the log evidence with its error, and the posterior."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtr, stdtrit
+
+from .. import _validate
+from .._reason import Reason
+from .assessment import Assessment
+from .belief import Belief
+from .modes import Mode
+from .nodes import Nodes, resample
+from .space import Space
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Array = NDArray[np.float64]
+
+#: Degrees of freedom of the posterior of a log evidence: heavier tails than a Gaussian's, because its standard
+#: deviation is itself an estimate from tens of values.
+DF = 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class FoundMode:
+    """A mode of the posterior.
+
+    Attributes
+    ----------
+    place : (d,) array
+        In the user's parameters.
+    log_joint : float
+        Log likelihood plus log prior density there, in the coordinates of the run.
+    share : float
+        Share of the posterior mass nearest to it.
+    climbs : int
+        How many climbs ended there.
+    """
+
+    place: Array
+    log_joint: float
+    share: float
+    climbs: int
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """The posterior distribution of the parameters, as the surrogate sees it: weighted nodes.
+
+    Attributes
+    ----------
+    space : Space
+    belief : Belief
+    nodes : Nodes
+    terms : Assessment
+    """
+
+    space: Space
+    belief: Belief
+    nodes: Nodes
+    terms: Assessment
+
+    @cached_property
+    def points(self) -> Array:
+        """The nodes in the user's parameters, (q, d)."""
+        return _validate.readonly(self.space.to_user(self.nodes.points))
+
+    @property
+    def weights(self) -> Array:
+        """Their probabilities, (q,)."""
+        return self.nodes.weights
+
+    @property
+    def effective_size(self) -> float:
+        """Effective number of nodes."""
+        return self.nodes.effective * len(self.nodes.points)
+
+    @cached_property
+    def mean(self) -> Array:
+        """Posterior mean of the parameters, (d,)."""
+        return np.asarray(self.weights @ self.points)
+
+    @cached_property
+    def cov(self) -> Array:
+        """Posterior covariance, (d, d)."""
+        shifted = self.points - self.mean
+        return np.asarray((shifted * self.weights[:, None]).T @ shifted)
+
+    @property
+    def sd(self) -> Array:
+        """Posterior standard deviations of the parameters, (d,)."""
+        return np.sqrt(np.diagonal(self.cov))
+
+    def sample(self, size: int, rng: Any = None) -> Array:
+        """Draw from the posterior, (size, d): nodes picked by their weights."""
+        count = _validate.count(size, "size", minimum=0)
+        rows = _validate.generator(rng).choice(len(self.weights), size=count, p=self.weights)
+        return np.array(self.points[rows])
+
+    def quantile(self, q: float) -> Array:
+        """Return the `q`-quantile of every parameter, (d,)."""
+        level = _validate.probability(q, "q")
+        out = np.empty(self.points.shape[1])
+        for i, column in enumerate(self.points.T):
+            order = np.argsort(column, kind="stable")
+            edges = np.cumsum(self.weights[order])
+            out[i] = column[order[min(int(np.searchsorted(edges, level)), len(order) - 1)]]
+        return out
+
+    def expect(self, g: Any) -> tuple[Any, Any]:
+        r"""Return the posterior expectation of g and its standard deviation.
+
+        To first order the error of the process moves it by :math:`\int \pi\, (g - \bar g)(\ell - m)`, whose standard
+        deviation is returned, with that of the sum over the nodes.
+
+        Parameters
+        ----------
+        g : callable
+            Points (n, d) to values (n,) or (n, m).
+
+        Examples
+        --------
+        >>> import numpy as np, fwbq
+        >>> found = fwbq.evidence(lambda x: -0.5 * ((x[:, 0] - 1.0) / 0.1) ** 2, fwbq.Gaussian([0.0], [[1.0]]), n=30)
+        >>> value, sd = found.posterior.expect(lambda x: x[:, 0])
+        >>> bool(abs(value - 1.0 / 1.01) < 1e-3)
+        True
+        """
+        values = np.asarray(g(self.points), dtype=float)
+        if values.shape[:1] != (len(self.points),) or values.ndim > 2:
+            raise ValueError(
+                f"`g` must return one value, or one row, for each point: for {len(self.points)} points it returned an "
+                f"array of shape {values.shape}"
+            )
+        columns = values.reshape(len(values), -1)
+        mean = self.weights @ columns
+        blocks = np.array(
+            [
+                np.average(part, axis=0, weights=w)
+                for part, w in zip(
+                    np.split(columns, self.nodes.replicates), np.split(self.weights, self.nodes.replicates), strict=True
+                )
+            ]
+        )
+        noise = blocks.std(axis=0, ddof=1) / np.sqrt(len(blocks)) if len(blocks) > 1 else np.zeros(len(mean))
+        rows = resample(self.nodes, 600)
+        z = self.nodes.points[rows]
+        surrogate = self.belief.surrogate
+        tilt = (columns[rows] - columns[rows].mean(axis=0)) / len(rows)
+        K = surrogate.kernel(surrogate.whitening.forward(z))
+        prior = np.einsum("qm,qm->m", tilt, K @ tilt)
+        process = surrogate.amplitude * surrogate.predict(z).weighted_variance(tilt, prior)
+        sd = np.sqrt(self.terms.inflation * process + noise**2)
+        if values.ndim == 1:
+            return float(mean[0]), float(sd[0])
+        return mean, sd
+
+    def describe(self, modes: list[Mode]) -> tuple[FoundMode, ...]:
+        """Return the modes with the share of the mass nearest to each, the largest first."""
+        if not modes:
+            return ()
+        heights = np.array([mode.peak(self.nodes.points) for mode in modes])
+        share = np.bincount(np.argmax(heights, axis=0), self.weights, minlength=len(modes))
+        places = self.space.to_user(np.array([mode.peak.centre for mode in modes]))
+        found = [
+            FoundMode(place, mode.peak.constant, float(s), mode.climbs)
+            for place, mode, s in zip(places, modes, share, strict=True)
+        ]
+        return tuple(sorted(found, key=lambda mode: -mode.share))
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The logarithm of an evidence, how far off it may be, and the posterior.
+
+    Attributes
+    ----------
+    log_evidence : float
+        The estimate; minus infinity when the likelihood is zero at every point.
+    sd : float
+        Its standard deviation, all numerical error included; infinite when nothing is known.
+    reason : Reason
+        Why the run ended, for programs.
+    points : (n, d) array
+        Where the log likelihood was evaluated.
+    values : (n,) array
+        Log likelihoods there.
+    modes : tuple of FoundMode
+        Modes found: place, share of the mass, how many climbs ended there.
+    terms : Assessment or None
+        What the error is made of.
+    posterior : Posterior or None
+        The parameters: draws, mean, covariance, expectations. None when there is no positive likelihood.
+    n_skipped : int
+        Points at which the function failed, under ``on_error="skip"``.
+    budget : int
+        Evaluations that were planned.
+    tol : float or None
+        Tolerance that was asked for.
+    """
+
+    log_evidence: float
+    sd: float
+    reason: Reason
+    points: Array
+    values: Array
+    modes: tuple[FoundMode, ...]
+    terms: Assessment | None
+    posterior: Posterior | None
+    n_skipped: int = 0
+    budget: int = 0
+    tol: float | None = None
+
+    def __post_init__(self) -> None:
+        _validate.freeze(self, points=_validate.readonly(self.points), values=_validate.readonly(self.values))
+
+    @property
+    def n_evaluations(self) -> int:
+        """Number of points at which the log likelihood is known."""
+        return len(self.values)
+
+    @property
+    def success(self) -> bool:
+        """Whether the mass was found and, where a tolerance was asked for, it was reached."""
+        return self.reason.success
+
+    @property
+    def status(self) -> str:
+        """Why the run ended, and what a reader should know."""
+        notes = [self.reason.sentence(n=self.n_evaluations, tol=self.tol)]
+        if self.n_skipped:
+            notes.append(f"{self.n_skipped} points skipped because the function failed there")
+        if len(self.modes) > 1:
+            shares = ", ".join(f"{mode.share:.2g}" for mode in self.modes)
+            notes.append(f"{len(self.modes)} modes, with shares {shares} of the mass")
+        elif self.modes:
+            notes.append(f"one mode, reached by {self.modes[0].climbs} climb{'s' * (self.modes[0].climbs > 1)}")
+        if self.terms is not None and self.terms.unseen > 0.2 * self.sd > 0.0:
+            notes.append("the interval allows for mass that no point has met")
+        return "; ".join(notes)
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return the central interval that holds the log evidence with probability `level`."""
+        tail = 0.5 * (1.0 - _validate.probability(level, "level"))
+        if not np.isfinite(self.sd):
+            return -np.inf, np.inf
+        half = float(-stdtrit(DF, tail)) * self.scale
+        return self.log_evidence - half, self.log_evidence + half
+
+    @property
+    def scale(self) -> float:
+        """Scale of the Student-t distribution with 10 degrees of freedom that has this standard deviation."""
+        return self.sd * float(np.sqrt((DF - 2.0) / DF))
+
+    def cdf(self, x: float) -> float:
+        """Return the probability that the log evidence is at most `x`."""
+        if not np.isfinite(self.sd):
+            return 0.5
+        return float(stdtr(DF, (x - self.log_evidence) / self.scale))
+
+    def ending(self, reason: Reason | None, tol: float | None) -> Evidence:
+        """Return the same evidence with the reason why the run ended, unless something was wrong with it."""
+        keep = self.reason if reason is None or not self.reason.success else reason
+        return replace(self, reason=keep, tol=tol)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return points and log likelihoods as a table, in the order of evaluation."""
+        import pandas as pd
+
+        columns = {f"x{i + 1}": self.points[:, i] for i in range(self.points.shape[1])}
+        return pd.DataFrame({**columns, "log_likelihood": self.values})
+
+    def summary(self) -> str:
+        """Return a short text: the evidence, what its error is made of, modes and parameters."""
+        low, high = self.interval(0.95)
+        lines = [
+            f"log evidence {self.log_evidence:.6g} ± {self.sd:.2g}, 95 % in [{low:.6g}, {high:.6g}]",
+            f"{self.n_evaluations} evaluations; {self.status}",
+        ]
+        if self.terms is not None:
+            t = self.terms
+            lines.append(
+                f"error: process {np.sqrt(t.inflation) * t.process:.2g}, second order {t.inflation * t.curvature:.2g}, "
+                f"kernels {t.kernels:.2g}, nodes {t.nodes:.2g}, boundary {t.boundary:.2g}, unseen {t.unseen:.2g}"
+            )
+        if self.posterior is not None:
+            pairs = zip(self.posterior.mean, self.posterior.sd, strict=True)
+            lines.append("parameters: " + ", ".join(f"{m:.4g} ± {s:.2g}" for m, s in pairs))
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        low, high = self.interval(0.95)
+        cost = f"{self.n_evaluations} evaluations; {self.status}"
+        return f"Evidence(log {self.log_evidence:.8g} ± {self.sd:.2g}, 95 % in [{low:.8g}, {high:.8g}], {cost})"

@@ -1,0 +1,530 @@
+"""The run as a dialogue: ask for points, tell log likelihoods, have the evidence at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _validate
+from .._reason import Reason
+from ..kernels import Stationary
+from ..measures import Measure
+from ..process import KernelFamily
+from .acquisition import next_points
+from .assessment import Assessment, assess
+from .belief import Belief
+from .climb import Climb, Quadratic, local_quadratic
+from .modes import Mode, explains
+from .nodes import Nodes
+from .result import Evidence, Posterior
+from .space import Free, Space, space_of
+from .surrogate import FAMILIES, Whitening, depth_noise, fit
+from .zeros import SignProcess
+
+Array = NDArray[np.float64]
+
+#: Evaluations planned for when `n` is not given.
+DEFAULT_N = 200
+#: Nodes for the choice of points (size of a Sobol sequence, sequences), and for the result.
+_FEW, _MANY = (256, 4), (4096, 8)
+#: A batch is this share of the evaluations so far.
+_GROWTH = 0.1
+#: Length-scales are searched for anew when the number of values has grown by this factor; in between they follow.
+_REFIT = 1.1
+#: Share of the budget that climbs after the first may use together.
+_FURTHER = 0.3
+#: From this dimension on, and with a budget of so many times it, several climbs are raced: on the eight parameters of
+#: a Lotka-Volterra model half of single climbs ended in a false basin.
+_RACE_DIM, _RACE_BUDGET, _RACERS = 5, 15, 3
+#: A rise of the top by more than this within the last fifth of the evaluations says that it is not found yet.
+_RISING = 0.5
+#: Predictions made beforehand that say how far the process can be trusted: the last so many.
+_REMEMBERED = 40
+
+
+@dataclass(eq=False)
+class _Plan:
+    """Points about to be evaluated, for one purpose."""
+
+    kind: str
+    z: Array
+    x: Array
+    climbs: list[tuple[Climb, int]] = field(default_factory=list)  # with the number of points of each
+    asked: int = 0
+    values: dict[bytes, float] = field(default_factory=dict)
+
+
+class EvidenceRun:
+    r"""An evidence in progress: `ask` for points, `tell` log likelihoods, take the `result` at any time.
+
+    A few points spread over the prior; a climb from the best of them to a mode of the log joint density, and from
+    others that the mode does not explain; then rounds of sequential Bayesian quadrature under the posterior that a
+    Gaussian process on the log joint density describes. Every evaluation is data for the process.
+
+    Parameters
+    ----------
+    prior : Measure, optional
+        The prior. Without one the function is a log joint density on R^d, and `start` says where to begin.
+    n : int, optional
+        Evaluations planned, by which they are shared between spread, climbs and rounds; 200 by default.
+    start : (d,) array_like, optional
+        A point of high density. With a prior it is one more point of the spread.
+    scale : float or (d,) array_like, optional
+        Without a prior, a guess of the width of the posterior; 1 by default.
+    kernel : class of kernel, optional
+        ``fwbq.ExpQuad``, ``fwbq.Matern52`` or another; by default the first two are weighed by their likelihood.
+    design : callable, optional
+        ``design(embedding, rng=...)``, e.g. `fwbq.FrankWolfe`, in place of sequential Bayesian quadrature. Its
+        embedding is of a table of covariances under nodes of the posterior.
+    rng : None, int or numpy.random.Generator
+        Seed of all points.
+
+    Examples
+    --------
+    >>> import numpy as np, fwbq
+    >>> run = fwbq.EvidenceRun(fwbq.Gaussian([0.0], [[1.0]]), n=20, rng=0)
+    >>> while run.n_evaluations < 20:
+    ...     x = run.ask()
+    ...     run.tell(x, -0.5 * ((x[:, 0] - 0.3) / 0.01) ** 2)
+    >>> truth = 0.5 * np.log(0.01**2 / (1 + 0.01**2)) - 0.5 * 0.09 / (1 + 0.01**2)
+    >>> bool(abs(run.result().log_evidence - truth) < 1e-6)
+    True
+    """
+
+    def __init__(
+        self,
+        prior: Measure | None = None,
+        *,
+        n: int | None = None,
+        start: ArrayLike | None = None,
+        scale: ArrayLike | None = None,
+        kernel: type[Stationary] | None = None,
+        design: Callable[..., Any] | None = None,
+        rng: Any = None,
+    ) -> None:
+        self._n = _validate.count(DEFAULT_N if n is None else n, "n")
+        self._start: Array | None = None
+        if prior is None:
+            if start is None:
+                raise ValueError(
+                    "`start` is missing: without a prior the function is a log joint density on R^d, and the search "
+                    "needs a point of high density; pass e.g. start=np.zeros(d)"
+                )
+            begin = _validate.vector(start, "start")
+            width = 1.0 if scale is None else _validate.positive_scalar_or_vector(scale, "scale")
+            self._space: Space = Free(begin, width)
+        else:
+            if scale is not None:
+                raise ValueError("`scale` goes with a log joint density without a prior: leave it out")
+            self._space = space_of(prior)
+            if start is not None:
+                begin = _validate.points(np.atleast_2d(np.asarray(start, dtype=float)), "start", prior.dim)
+                self._start = self._space.from_user(begin)
+        self._families: Sequence[KernelFamily] = FAMILIES
+        if kernel is not None:
+            if not (isinstance(kernel, type) and issubclass(kernel, Stationary)):
+                raise TypeError(
+                    "`kernel` must be a class such as fwbq.Matern52; its length-scales are found from values"
+                )
+            self._families = (KernelFamily(kernel.__name__, kernel),)
+        self._design = design
+        self._entropy = [int(word) for word in _validate.generator(rng).integers(2**63, size=2)]
+        d = self._space.dim
+        # Twice the dimension sees every coordinate from both sides; a twelfth of a large budget finds further modes.
+        self._first = min(max(2 * d + 2, 6, self._n // 12), max(3, self._n // 3))
+        self._z = np.empty((0, d))
+        self._x = np.empty((0, d))
+        self._values = np.empty(0)
+        self._plan: _Plan | None = None
+        self._rounds = 0
+        self._skipped = 0
+        self._climbs: list[Climb] = []
+        self._racing: list[Climb] = []
+        self._further = 0
+        self._starts: list[int] | None = None
+        self._modes: list[Mode] = []
+        self._finished = 0
+        self._thetas: dict[tuple[str, str], Array] = {}
+        self._fitted_at = 0
+        self._belief: Belief | None = None
+        self._nodes: Nodes | None = None
+        self._residuals: list[tuple[float, float]] = []
+        self._tops: list[float] = []
+        self._exhausted = False
+        self._answer: tuple[int, Evidence] | None = None
+
+    @property
+    def dim(self) -> int:
+        """Number of parameters."""
+        return self._space.dim
+
+    @property
+    def n_evaluations(self) -> int:
+        """Number of points at which values are known."""
+        return len(self._values) + (0 if self._plan is None else len(self._plan.values))
+
+    @property
+    def ended(self) -> bool:
+        """Whether there is nothing left to ask: every point of a sample is evaluated."""
+        return self._exhausted
+
+    @property
+    def between_rounds(self) -> bool:
+        """Whether the climbs are over and every point asked for is told: a good moment to look at the `result`."""
+        return self._plan is None and self._rounds > 0
+
+    # Asking and telling
+
+    def ask(self, batch: int | None = None) -> Array:
+        """Return the points to evaluate next, in the user's parameters.
+
+        Parameters
+        ----------
+        batch : int, optional
+            At most so many; by default all that can be evaluated side by side.
+
+        Returns
+        -------
+        (k, d) array
+            Empty while points that were asked for before have not been told, or when the run has `ended`.
+        """
+        most = None if batch is None else _validate.count(batch, "batch")
+        if self._plan is None and not self._exhausted:
+            self._plan = self._next()
+        if self._plan is None:
+            return np.empty((0, self.dim))
+        plan = self._plan
+        stop = len(plan.x) if most is None else min(len(plan.x), plan.asked + most)
+        points = plan.x[plan.asked : stop]
+        plan.asked = stop
+        return np.array(points)
+
+    def tell(self, points: ArrayLike, values: ArrayLike) -> None:
+        """Add log likelihoods.
+
+        Parameters
+        ----------
+        points : array_like, shape (k, d)
+            Points that `ask` returned, in any order and any portions, or others of one's own.
+        values : array_like, shape (k,)
+            Log likelihoods; minus infinity is a likelihood of zero.
+
+        Raises
+        ------
+        ValueError
+            For NaN, plus infinity, or another number of values than points. Nothing is then added.
+        """
+        x = _validate.points(points, "points", self.dim) + 0.0
+        ell = _validate.log_values(values, "values", len(x))
+        plan = self._plan
+        planned = {} if plan is None else {row.tobytes(): i for i, row in enumerate(plan.x + 0.0)}
+        own = [i for i, row in enumerate(x) if row.tobytes() not in planned]
+        if own:
+            self._add(self._space.from_user(x[own]), x[own], ell[own])
+        if plan is not None:
+            for row, value in zip(x, ell, strict=True):
+                if row.tobytes() in planned:
+                    plan.values[row.tobytes()] = float(value)
+            self._digest(plan)
+
+    def skip(self, points: ArrayLike) -> None:
+        """Give up points that `ask` returned and that have no value."""
+        x = _validate.points(points, "points", self.dim) + 0.0
+        if self._plan is not None:
+            for row in x:
+                self._plan.values[row.tobytes()] = np.nan
+            self._skipped += len(x)
+            self._digest(self._plan)
+
+    def _digest(self, plan: _Plan) -> None:
+        keys = [row.tobytes() for row in plan.x + 0.0]
+        if any(key not in plan.values for key in keys):
+            return
+        self._plan = None
+        values = np.array([plan.values[key] for key in keys])
+        known = ~np.isnan(values)
+        if plan.kind == "climb":
+            start = 0
+            joint = np.where(known, values, -np.inf) + self._space.log_prior(plan.z)
+            for climb, size in plan.climbs:
+                part = slice(start, start + size)
+                climb.learn(plan.z[part], joint[part])
+                start += size
+        elif plan.kind == "round":
+            self._remember(plan.z[known], values[known])
+        self._add(plan.z[known], plan.x[known], values[known])
+
+    def _add(self, z: Array, x: Array, values: Array) -> None:
+        self._z = np.vstack([self._z, z])
+        self._x = np.vstack([self._x, x])
+        for value in values + self._space.log_prior(z):
+            self._tops.append(max(self._tops[-1] if self._tops else -np.inf, float(value)))
+        self._values = np.concatenate([self._values, values])
+
+    # Planning
+
+    @property
+    def _positive(self) -> NDArray[np.bool_]:
+        return np.isfinite(self._values)
+
+    @property
+    def _joint(self) -> Array:
+        return self._values + self._space.log_prior(self._z)
+
+    def _seed(self, *key: int) -> np.random.SeedSequence:
+        return np.random.SeedSequence(self._entropy, spawn_key=key)
+
+    def _planned(self, kind: str, z: Array, climbs: list[tuple[Climb, int]] | None = None) -> _Plan:
+        x = self._space.to_user(z) + 0.0
+        # Points that are known already, or that coincide in the user's parameters, are not evaluated twice.
+        _, first = np.unique(x, axis=0, return_index=True)
+        if len(first) < len(x) and not climbs:
+            keep = np.sort(first)
+            z, x = z[keep], x[keep]
+        return _Plan(kind, z, x, climbs or [])
+
+    def _next(self) -> _Plan | None:
+        n = len(self._values)
+        if n < self._first or not self._positive.any():
+            return self._spread(n)
+        if self._space.support is None:
+            climbs = self._climbers()
+            if climbs:
+                at = self._positive
+                proposals = [climb.propose(self._z[at], self._joint[at]) for climb in climbs]
+                sizes = [len(p) for p in proposals]
+                return self._planned("climb", np.vstack(proposals), list(zip(climbs, sizes, strict=True)))
+        return self._round()
+
+    def _spread(self, n: int) -> _Plan | None:
+        size = self._first if n < self._first else n + self.dim + 2
+        points = self._space.first(size, np.random.default_rng(self._seed(0)))
+        if self._start is not None:
+            points = np.vstack([self._start, points])[:size]
+        if len(points) <= n:
+            self._exhausted = True
+            return None
+        return self._planned("spread", points[n:])
+
+    def _climbers(self) -> list[Climb]:
+        """Return the climbs that go on, having begun new ones where that is called for."""
+        if not self._climbs:
+            order = np.argsort(-np.where(self._positive, self._joint, -np.inf), kind="stable")
+            racers = _RACERS if self.dim >= _RACE_DIM and self._n >= _RACE_BUDGET * self.dim else 1
+            budget = min(max(int(0.7 * self._n) - self._first, 2), 12 * self.dim + 12)
+            for i in order[:racers]:
+                if self._positive[i]:
+                    self._climbs.append(Climb(self._z[i].copy(), float(self._joint[i]), 1.0, budget))
+            self._racing = list(self._climbs)
+        if len(self._racing) > 1 and all(c.ended or c.spent >= 2 * self.dim + 2 for c in self._racing):
+            # The one that is highest goes on; the others may begin again from where they are.
+            best = max(self._racing, key=lambda c: c.value)
+            for climb in self._racing:
+                climb.ended = climb.ended or climb is not best
+            self._racing = [best]
+        going = [climb for climb in self._climbs if not climb.ended]
+        if going:
+            for climb in going[:]:
+                if climb is not self._climbs[0] and any(mode.holds(climb.best) for mode in self._modes):
+                    climb.ended = True
+                    going.remove(climb)
+        for climb in self._climbs:
+            if climb.ended and not climb.counted:
+                climb.counted = True
+                self._finish(climb)
+        return going or self._further_climb()
+
+    def _further_climb(self) -> list[Climb]:
+        """Begin a climb from a point that the modes do not explain, as far as the budget goes."""
+        if not self._modes:
+            return []
+        if self._starts is None:
+            best = self._modes[0].peak.constant
+            self._starts = [
+                i
+                for i in np.argsort(-np.where(self._positive, self._joint, -np.inf), kind="stable").tolist()
+                if self._positive[i]
+                and (i < self._first or self._paused(i))
+                and self._joint[i] > best - 60.0 - 10.0 * self.dim
+            ][:10]
+        spent = sum(climb.spent for climb in self._climbs if climb.further)
+        while self._starts:
+            room = self._n - len(self._values) >= 4 * self.dim and spent <= _FURTHER * self._n
+            i = self._starts.pop(0)
+            if explains(self._modes, self._z[i], float(self._joint[i])):
+                continue
+            if not room:
+                self._starts.insert(0, i)
+                return []
+            distance = min(float(np.linalg.norm(self._z[i] - mode.peak.centre)) for mode in self._modes)
+            budget = min(int(_FURTHER * self._n), 8 * self.dim + 8)
+            climb = Climb(self._z[i].copy(), float(self._joint[i]), 0.5 * min(1.0, distance), budget, further=True)
+            self._climbs.append(climb)
+            return [climb]
+        return []
+
+    def _paused(self, i: int) -> bool:
+        return any(not c.arrived and np.array_equal(c.best, self._z[i]) for c in self._climbs)
+
+    def _finish(self, climb: Climb) -> None:
+        """Register where a climb ended."""
+        at = self._positive
+        z, g = self._z[at], self._joint[at]
+        for k, mode in enumerate(self._modes):
+            if mode.holds(climb.best):
+                self._modes[k] = Mode(mode.peak, mode.climbs + 1)
+                self._finished += 1
+                return
+        row = int(np.argmin(np.sum((z - climb.best) ** 2, axis=1)))
+        peak = local_quadratic(z, g, row, climb.radius)
+        if not peak.concave and climb.model is not None:
+            peak = climb.model
+        if not peak.concave:
+            return
+        top = z[row] + peak.step(climb.radius)
+        self._finished += int(climb.arrived)
+        found = Mode(Quadratic(top, float(peak(top[None])[0]), np.zeros(self.dim), peak.curvature))
+        self._modes = sorted([*self._modes, found], key=lambda mode: -mode.peak.constant)
+
+    def _round(self) -> _Plan | None:
+        if not self._believe():
+            return self._spread(len(self._values))
+        assert self._belief is not None and self._nodes is not None
+        left = self._n - len(self._values)
+        batch = max(2, int(np.ceil(_GROWTH * len(self._values))))
+        batch = min(batch, left) if left > 0 else batch
+        self._rounds += 1
+        z = next_points(self._belief, self._nodes, batch, self._seed(2, self._rounds), self._design)
+        if not len(z):
+            self._exhausted = True
+            return None
+        return self._planned("round", z)
+
+    # Believing
+
+    def _whitening(self, z: Array, g: Array) -> Whitening:
+        d = self.dim
+        if self._nodes is not None and self._nodes.effective * len(self._nodes.points) > 20 * d:
+            centre, cov = self._nodes.moments()
+            return Whitening(centre, np.linalg.cholesky(cov + 1e-12 * np.trace(cov) / d * np.eye(d)))
+        if self._space.support is not None:
+            return Whitening(np.zeros(d), np.eye(d))
+        best = int(np.argmax(g))
+        radius = next((c.radius for c in self._climbs if np.array_equal(c.best, z[best])), 1.0)
+        peak = local_quadratic(z, g, best, radius)
+        values, axes = np.linalg.eigh(-peak.curvature)
+        values = np.where(values > 1e-3, values, 1.0)
+        step = peak.step(radius) if peak.concave else np.zeros(d)
+        cov = (axes / values) @ axes.T
+        return Whitening(z[best] + step, np.linalg.cholesky(0.5 * (cov + cov.T)))
+
+    def _believe(self) -> bool:
+        """Bring surrogate and nodes up to date; False while there are too few values for any."""
+        at = self._positive
+        n = int(at.sum())
+        if n < 3:
+            return False
+        z, g = self._z[at], self._joint[at]
+        whitening = self._whitening(z, g)
+        again = n >= _REFIT * self._fitted_at
+        fitted = fit(
+            z, g, whitening, self._modes, self._thetas, families=self._families,
+            decided=self._space.support is None, iterations=20 if again else 3,
+        )  # fmt: skip
+        self._thetas = fitted.thetas
+        self._fitted_at = n if again else self._fitted_at
+        sign = None if at.all() else SignProcess.fit(whitening.forward(self._z), at)
+        self._belief = Belief(self._space, fitted, sign, float(self._values[at].max()), tuple(self._modes))
+        self._nodes = self._belief.nodes(*_FEW, self._seed(1, len(self._values)))
+        return True
+
+    def _remember(self, z: Array, values: Array) -> None:
+        """Compare values with what was predicted before they were known."""
+        assert self._belief is not None
+        surrogate = self._belief.surrogate
+        there = surrogate.predict(z)
+        offset = 0.0 if surrogate.offset is None else surrogate.offset(z)
+        variance = surrogate.amplitude * there.variance(np.ones(len(z)))
+        g = values + self._space.log_prior(z)
+        top = max(float(surrogate.values.max()), float(np.max(g)))
+        for error, v, value in zip(g - there.mean - offset, variance, g, strict=True):
+            if np.isfinite(value):
+                noise = depth_noise(np.array([top, value]), self.dim)[1]
+                weight = float(np.exp(-0.3 * min(top - value, 200.0)) / (1.0 + noise))
+                self._residuals.append((float(error**2 / max(v, 1e-16)), weight))
+
+    def _inflation(self) -> float:
+        """Mean square of the standardised errors of predictions, with two that were right as a prior; at least one."""
+        squares, weights = np.array([(1.0, 2.0), *self._residuals[-_REMEMBERED:]]).T
+        return max(1.0, float(np.sum(squares * weights) / np.sum(weights)))
+
+    def _unseen(self) -> float:
+        """What a top that still rises, and starts that were not followed, may add to the log evidence."""
+        recent = max(self.dim + 2, len(self._tops) // 5)
+        before = self._tops[-recent - 1] if len(self._tops) > recent else -np.inf
+        rising = max(0.0, self._tops[-1] - before - _RISING)
+        waiting = (
+            sum(not explains(self._modes, self._z[i], float(self._joint[i])) for i in self._starts or [])
+            if self._modes
+            else len(self._starts or [])
+        )
+        missed = 0.5 * waiting / (waiting + 2.0 * max(self._finished, 1)) if waiting else 0.0
+        if self.dim >= _RACE_DIM and self._finished < 2 and waiting:
+            missed = max(missed, 1.0)
+        return float(np.hypot(rising, missed))
+
+    # The result
+
+    def result(self, reason: Reason | None = None, *, tol: float | None = None) -> Evidence:
+        """Return the evidence given all values told so far.
+
+        Parameters
+        ----------
+        reason : Reason, optional
+            Why the run ended, as the caller knows it.
+        tol : float, optional
+            The tolerance that was asked for, for the words of the status.
+        """
+        n = len(self._values)
+        if self._answer is None or self._answer[0] != n:
+            self._answer = n, self._conclude()
+        return self._answer[1].ending(reason, tol)
+
+    def _conclude(self) -> Evidence:
+        n = len(self._values)
+        if n == 0:
+            raise ValueError("no log likelihood is known yet: call `ask` and `tell` first")
+        if not self._positive.any():
+            return Evidence(-np.inf, np.inf, Reason.ZERO, self._x, self._values, (), None, None, self._skipped, self._n)
+        if not self._believe():
+            return Evidence(
+                float(np.max(self._values)), np.inf, Reason.UNSEEN, self._x, self._values, (), None, None,
+                self._skipped, self._n,
+            )  # fmt: skip
+        assert self._belief is not None and self._nodes is not None
+        nodes = self._belief.final_nodes(self._nodes, *_MANY, self._seed(3, n))
+        terms = assess(self._belief, nodes, self._inflation(), self._unseen(), self._seed(4, n))
+        reason = self._judge(terms, nodes)
+        posterior = Posterior(self._space, self._belief, nodes, terms)
+        return Evidence(
+            terms.log_evidence, terms.sd, reason, self._x, self._values,
+            posterior.describe(self._modes), terms, posterior, self._skipped, self._n,
+        )  # fmt: skip
+
+    def _judge(self, terms: Assessment, nodes: Nodes) -> Reason:
+        """Return what is wrong, or OPEN."""
+        assert self._belief is not None
+        if isinstance(self._space, Free):
+            # Mass far beyond every point seen: the surrogate falls off nowhere.
+            s = self._belief.whitening.forward(nodes.points)
+            seen = float(np.max(np.abs(self._belief.surrogate.whitened)))
+            outside = float(np.sum(nodes.weights[np.max(np.abs(s), axis=1) > 2.0 * seen]))
+            if outside > 0.2 or (self._belief.fitted.kind == "gaussian" and not self._modes):
+                return Reason.IMPROPER
+        if terms.unseen > 1.0 or terms.sd > 3.0:
+            return Reason.UNSEEN
+        return Reason.OPEN

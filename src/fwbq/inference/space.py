@@ -1,0 +1,257 @@
+"""Coordinates in which the log joint density is modelled, and the prior in them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import solve_triangular
+from scipy.special import log_ndtr, ndtr, ndtri, ndtri_exp
+from scipy.stats import qmc
+
+from .. import _validate
+from ..measures import Empirical, Gaussian, Measure, TruncatedGaussian, Uniform
+
+Array = NDArray[np.float64]
+
+
+class Space(ABC):
+    """A one-to-one map between the user's parameters x and coordinates z, with the log prior density in z."""
+
+    @property
+    @abstractmethod
+    def dim(self) -> int:
+        """Number of parameters."""
+
+    @abstractmethod
+    def to_user(self, z: Array) -> Array:
+        """Map z (n, d) to x."""
+
+    @abstractmethod
+    def from_user(self, x: Array) -> Array:
+        """Map x (n, d) to z."""
+
+    @abstractmethod
+    def log_prior(self, z: Array) -> Array:
+        """Return the log prior density with respect to dz, (n,)."""
+
+    def first(self, size: int, rng: np.random.Generator) -> Array:
+        """Return `size` points spread where the prior, or the start, is."""
+        sobol = qmc.Sobol(self.dim, scramble=True, rng=rng)
+        # A power of two at least, which keeps the points balanced; the first ones are those of any larger number.
+        u = sobol.random(2 ** max(1, int(np.ceil(np.log2(max(size, 2))))))[:size]
+        return self._spread(ndtri(np.clip(u, 1e-12, 1.0 - 1e-12)))
+
+    def _spread(self, normal: Array) -> Array:
+        return normal
+
+    @property
+    def wide(self) -> tuple[Array, Array]:
+        """Mean and lower root of a Gaussian that covers the prior, or what is known of the posterior beforehand."""
+        return np.zeros(self.dim), np.eye(self.dim)
+
+    @property
+    def support(self) -> Array | None:
+        """The only points of the space, for a prior that is a sample; None otherwise."""
+        return None
+
+
+class NormalScores(Space):
+    r"""Coordinates in which the prior is standard normal.
+
+    A Gaussian N(m, LL') is whitened, :math:`x = m + L z`; a product has normal scores in each coordinate,
+    :math:`x_i = F_i^{-1}(\Phi(z_i))`. The log joint density then falls off on all sides.
+
+    Parameters
+    ----------
+    prior : Measure
+        A Gaussian, or a measure with factors.
+    """
+
+    def __init__(self, prior: Measure) -> None:
+        self.prior = prior
+        self._root = np.linalg.cholesky(prior.cov) if isinstance(prior, Gaussian) else None
+
+    @property
+    def dim(self) -> int:
+        """Number of parameters."""
+        return self.prior.dim
+
+    def to_user(self, z: Array) -> Array:
+        """Map z (n, d) to x."""
+        if self._root is not None:
+            return np.asarray(self.prior.mean + z @ self._root.T)
+        return self.prior.from_uniform(ndtr(z))
+
+    def from_user(self, x: Array) -> Array:
+        """Map x (n, d) to z."""
+        if self._root is not None:
+            return np.asarray(solve_triangular(self._root, (x - self.prior.mean).T, lower=True).T)
+        return np.column_stack([_score(factor, x[:, i]) for i, factor in enumerate(self.prior.factors or ())])
+
+    def log_prior(self, z: Array) -> Array:
+        """Return the log density of N(0, I)."""
+        return np.asarray(-0.5 * np.sum(z * z, axis=1) - 0.5 * self.dim * np.log(2.0 * np.pi))
+
+
+def _score(factor: Measure, x: Array) -> Array:
+    """Normal scores of values of a one-dimensional measure; the smaller tail carries the digits."""
+    if isinstance(factor, Uniform):
+        u = (x - factor.lower[0]) / (factor.upper[0] - factor.lower[0])
+        lower, upper = u, (factor.upper[0] - x) / (factor.upper[0] - factor.lower[0])
+    elif isinstance(factor, TruncatedGaussian):
+        sd = np.sqrt(factor.variance[0])
+        a, b, t = ((v - factor.mean[0]) / sd for v in (factor.lower[0], factor.upper[0], x))
+        whole = _log_mass(np.asarray(a), np.asarray(b))
+        lower, upper = np.exp(_log_mass(a, t) - whole), np.exp(_log_mass(t, b) - whole)
+    else:
+        (p,) = factor.distributions  # type: ignore[attr-defined]
+        lower, upper = p.cdf(x), p.sf(x)
+    tiny = np.finfo(float).tiny
+    low, high = (ndtri_exp(np.log(np.maximum(v, tiny))) for v in (lower, upper))
+    return np.asarray(np.where(lower <= 0.5, low, -high))
+
+
+def _log_mass(a: Array, b: Array) -> Array:
+    """Log of the standard normal probability of [a, b]."""
+    a, b = np.broadcast_arrays(a, b)
+    flip = a + b > 0.0
+    low, high = np.where(flip, -b, a), np.where(flip, -a, b)
+    with np.errstate(divide="ignore"):
+        return np.asarray(log_ndtr(high) + np.log1p(-np.exp(np.minimum(log_ndtr(low) - log_ndtr(high), 0.0))))
+
+
+class Standardised(Space):
+    """A prior with a density but without factors, such as a mixture: its coordinates less means, in its units.
+
+    Parameters
+    ----------
+    prior : Measure
+        With a log density.
+    """
+
+    def __init__(self, prior: Measure) -> None:
+        self.prior = prior
+        self._centre = np.where(np.isfinite(prior.expectation), prior.expectation, prior.mean)
+        self._scale = np.where(prior.scale > 0.0, prior.scale, 1.0)
+
+    @property
+    def dim(self) -> int:
+        """Number of parameters."""
+        return self.prior.dim
+
+    def to_user(self, z: Array) -> Array:
+        """Map z (n, d) to x."""
+        return np.asarray(self._centre + self._scale * z)
+
+    def from_user(self, x: Array) -> Array:
+        """Map x (n, d) to z."""
+        return np.asarray((x - self._centre) / self._scale)
+
+    def log_prior(self, z: Array) -> Array:
+        """Return the log prior density with respect to dz."""
+        return self.prior.log_density(self.to_user(z)) + float(np.sum(np.log(self._scale)))
+
+    def first(self, size: int, rng: np.random.Generator) -> Array:
+        """Return `size` points spread under the prior."""
+        sobol = qmc.Sobol(self.prior.uniform_dim, scramble=True, rng=rng)
+        u = sobol.random(2 ** max(1, int(np.ceil(np.log2(max(size, 2))))))[:size]
+        return self.from_user(self.prior.from_uniform(u))
+
+
+class Free(Space):
+    """No prior measure: a log joint density on R^d, a start and a rough scale.
+
+    Parameters
+    ----------
+    start : (d,) array
+        Where to begin.
+    scale : (d,) array
+        A guess of the width of the posterior in each coordinate; wrong by a factor of a hundred it costs evaluations,
+        not accuracy.
+    """
+
+    def __init__(self, start: ArrayLike, scale: ArrayLike) -> None:
+        self.start = np.asarray(start, dtype=float)
+        self.scale = np.broadcast_to(np.asarray(scale, dtype=float), self.start.shape)
+
+    @property
+    def dim(self) -> int:
+        """Number of parameters."""
+        return len(self.start)
+
+    def to_user(self, z: Array) -> Array:
+        """Map z (n, d) to x."""
+        return np.asarray(self.start + self.scale * z)
+
+    def from_user(self, x: Array) -> Array:
+        """Map x (n, d) to z."""
+        return np.asarray((x - self.start) / self.scale)
+
+    def log_prior(self, z: Array) -> Array:
+        """Return the log of dx/dz: the integral is taken over x."""
+        return np.full(len(z), float(np.sum(np.log(self.scale))))
+
+    def _spread(self, normal: Array) -> Array:
+        points = np.array(normal)
+        points[:1] = 0.0  # the start itself
+        return points
+
+
+class Sample(Space):
+    """A prior that is a sample: the points there are, in units of their standard deviations.
+
+    Parameters
+    ----------
+    prior : Empirical
+    """
+
+    def __init__(self, prior: Empirical) -> None:
+        self.prior = prior
+        held = prior.weights > 0.0
+        points, which = np.unique(prior.points[held], axis=0, return_inverse=True)
+        self._centre, self._scale = prior.expectation, np.where(prior.scale > 0.0, prior.scale, 1.0)
+        self._support = (points - self._centre) / self._scale
+        self._log_weights = np.log(np.bincount(which.ravel(), prior.weights[held]))
+
+    @property
+    def dim(self) -> int:
+        """Number of parameters."""
+        return self.prior.dim
+
+    @property
+    def support(self) -> Array:
+        """The points of the sample, each once."""
+        return self._support
+
+    @property
+    def log_weights(self) -> Array:
+        """Log probabilities of the support."""
+        return self._log_weights
+
+    def to_user(self, z: Array) -> Array:
+        """Map z (n, d) to x."""
+        return np.asarray(self._centre + self._scale * z)
+
+    def from_user(self, x: Array) -> Array:
+        """Map x (n, d) to z."""
+        return np.asarray((x - self._centre) / self._scale)
+
+    def log_prior(self, z: Array) -> Array:
+        """Return zero: the weights of the sample go with its points."""
+        return np.zeros(len(z))
+
+    def first(self, size: int, rng: np.random.Generator) -> Array:
+        """Return distinct points of the sample."""
+        return np.asarray(self._support[rng.permutation(len(self._support))[:size]])
+
+
+def space_of(prior: Measure) -> Space:
+    """Return the coordinates that suit a prior."""
+    _validate.instance(prior, "prior", Measure, "give one of fwbq's measures, e.g. fwbq.Gaussian(mean, cov)")
+    if isinstance(prior, Empirical):
+        return Sample(prior)
+    if isinstance(prior, Gaussian) or prior.factors is not None:
+        return NormalScores(prior)
+    return Standardised(prior)
