@@ -65,8 +65,8 @@ _HOME = {
     for name in names.split()
 }
 _MODULES = (
-    "chema", "designs", "embeddings", "evaluation", "inference", "integration", "kernels", "measures", "plots", "posterior",
-    "problems", "process", "report", "rules", "selection", "theory",
+    "chema", "designs", "embeddings", "evaluation", "evidence", "inference", "integration", "kernels", "measures",
+    "plots", "posterior", "problems", "process", "report", "rules", "selection", "theory",
 )  # fmt: skip
 
 __all__ = [
@@ -80,6 +80,8 @@ __all__ = [
     "Embedding",
     "Empirical",
     "EvaluationError",
+    "Evidence",
+    "EvidenceRun",
     "ExpQuad",
     "FrankWolfe",
     "Gaussian",
@@ -114,6 +116,8 @@ __all__ = [
     "embed",
     "embeddings",
     "evaluation",
+    "evidence",
+    "inference",
     "integrate",
     "integration",
     "kernels",

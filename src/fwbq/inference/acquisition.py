@@ -41,10 +41,10 @@ class _Table(Kernel):
         return 1
 
     def _gram(self, x: Array, y: Array) -> Array:
-        return self._covariance[np.ix_(x[:, 0].astype(int), y[:, 0].astype(int))]
+        return np.asarray(self._covariance[np.ix_(x[:, 0].astype(int), y[:, 0].astype(int))])
 
     def _diagonal(self, x: Array) -> Array:
-        return np.diagonal(self._covariance)[x[:, 0].astype(int)]
+        return np.asarray(np.diagonal(self._covariance)[x[:, 0].astype(int)])
 
     def _gradients(self, x: Array, y: Array) -> Iterator[Array]:
         raise TypeError("a table of covariances has no derivative: its points are numbers of nodes")
@@ -84,7 +84,7 @@ def next_points(
     if belief.space.support is not None:
         rows, z = rows[fresh], z[fresh]
     if not len(z):
-        return z
+        return np.empty((0, nodes.points.shape[1]))
     share = counts[rows] / max(counts[rows].sum(), 1)
     C = covariance(belief, z, rng)
     variance = np.diagonal(C).copy()
@@ -95,7 +95,7 @@ def next_points(
         wanted = int(np.ceil(_QUADRATURE * batch))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a design that ends early leaves its places to the others
-            taken = (design or SBQ)(embedding, rng=rng) if design else SBQ(embedding, numbers, rng=rng)
+            taken = SBQ(embedding, numbers, rng=rng) if design is None else design(embedding, rng=rng)
             chosen = list(dict.fromkeys(int(i) for i in taken.take(wanted)[:, 0]))
     for i in chosen:
         C = _given(C, i)

@@ -100,7 +100,7 @@ def assess(belief: Belief, nodes: Nodes, inflation: float, unseen: float, seed: 
 
 
 def _boundary(belief: Belief, nodes: Nodes, seed: np.random.SeedSequence) -> float:
-    """Standard deviation of the log of the share of the mass that lies where the likelihood is positive."""
+    """Return the standard deviation of the log of the share of the mass where the likelihood is positive."""
     if belief.sign is None:
         return 0.0
     without = Nodes(

@@ -214,8 +214,8 @@ class Climb:
             falls = self.value - values
             expected = np.array(self._falls[: len(falls)])
             with np.errstate(divide="ignore", invalid="ignore"):
-                ratio = np.where(expected > 0.0, falls / expected, np.inf)
-            true = bool(np.all((ratio > 1.0 / _TRUE) & (ratio < _TRUE)))
+                ratios = np.where(expected > 0.0, falls / expected, np.inf)
+            true = bool(np.all((ratios > 1.0 / _TRUE) & (ratios < _TRUE)))
             self.arrived = rise <= _GAIN and (true or self._checks >= 3)
             spread = np.linalg.norm(points - self.best, axis=1)
             self.radius = float(np.median(spread)) if moved or not true else self.radius

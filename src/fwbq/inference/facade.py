@@ -140,9 +140,8 @@ def evidence(
     elif dim is not None:
         size = prior.dim if isinstance(prior, Measure) else len(_validate.vector(start, "start"))  # type: ignore[arg-type]
         if _validate.count(dim, "dim") != size:
-            raise ValueError(
-                f"`dim` is {dim}, but {'the prior' if prior is not None else '`start`'} has {size}: drop one"
-            )
+            given = "`prior`" if prior is not None else "`start`"
+            raise ValueError(f"`dim` is {dim}, but {given} has {size} coordinates: leave `dim` out")
     tol = None if tol is None else _validate.positive(tol, "tol")
     limit = _validate.count((MOST_FOR_TOL if tol else DEFAULT_N) if n is None else n, "n")
     run = EvidenceRun(

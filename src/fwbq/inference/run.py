@@ -463,7 +463,7 @@ class EvidenceRun:
         return max(1.0, float(np.sum(squares * weights) / np.sum(weights)))
 
     def _unseen(self) -> float:
-        """What a top that still rises, and starts that were not followed, may add to the log evidence."""
+        """Return what a top that still rises, and starts that were not followed, may add to the log evidence."""
         recent = max(self.dim + 2, len(self._tops) // 5)
         before = self._tops[-recent - 1] if len(self._tops) > recent else -np.inf
         rising = max(0.0, self._tops[-1] - before - _RISING)

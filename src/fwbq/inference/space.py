@@ -96,7 +96,7 @@ class NormalScores(Space):
 
 
 def _score(factor: Measure, x: Array) -> Array:
-    """Normal scores of values of a one-dimensional measure; the smaller tail carries the digits."""
+    """Return normal scores of values of a one-dimensional measure; the smaller tail carries the digits."""
     if isinstance(factor, Uniform):
         u = (x - factor.lower[0]) / (factor.upper[0] - factor.lower[0])
         lower, upper = u, (factor.upper[0] - x) / (factor.upper[0] - factor.lower[0])
@@ -114,7 +114,7 @@ def _score(factor: Measure, x: Array) -> Array:
 
 
 def _log_mass(a: Array, b: Array) -> Array:
-    """Log of the standard normal probability of [a, b]."""
+    """Return the log of the standard normal probability of [a, b]."""
     a, b = np.broadcast_arrays(a, b)
     flip = a + b > 0.0
     low, high = np.where(flip, -b, a), np.where(flip, -a, b)

@@ -168,7 +168,7 @@ class Surrogate:
         # In whitened coordinates the posterior has unit width: a curvature below a fiftieth is no peak.
         if np.linalg.eigvalsh(H)[-1] > -0.02:
             return None
-        top = -np.linalg.solve(H, b[1 : 1 + d])
+        top = np.asarray(-np.linalg.solve(H, b[1 : 1 + d]), dtype=float)
         cov = self.whitening.root @ np.linalg.inv(-H) @ self.whitening.root.T
         return self.whitening.back(top[None])[0], np.asarray(np.linalg.cholesky(0.5 * (cov + cov.T)))
 

@@ -71,7 +71,7 @@ class SignProcess:
         a = np.zeros(n)
         objective = -np.inf
         for _ in range(_STEPS):
-            log_p, slope, curvature = _probit(y, u)
+            _, slope, curvature = _probit(y, u)
             root = np.sqrt(curvature)
             lower = np.linalg.cholesky(np.eye(n) + root[:, None] * K * root)
             b = curvature * u + slope
@@ -90,11 +90,11 @@ class SignProcess:
                 u = K @ a
             if done:
                 break
-        log_p, slope, curvature = _probit(y, u)
+        _, slope, curvature = _probit(y, u)
         root = np.sqrt(curvature)
         lower = np.linalg.cholesky(np.eye(n) + root[:, None] * K * root)
         evidence = objective - float(np.sum(np.log(np.diagonal(lower))))
-        return evidence, cls(x, length, slope, root, lower)
+        return evidence, cls(x, length, slope, root, np.asarray(lower, dtype=float))
 
     def predict(self, x: Array) -> tuple[Array, Array]:
         """Return mean and variance of u at points x (q, d)."""

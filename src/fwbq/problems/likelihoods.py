@@ -56,8 +56,11 @@ def tensor_log_evidence(log_joint: Callable[[Array], Array], start: Array, size:
     small. The result of `size` and of two thirds of it must agree to 1e-6, else a ValueError says so.
     """
     d = len(start)
-    found = minimize(lambda x: -float(log_joint(x[None])[0]), start, method="BFGS", options={"gtol": 1e-9})
-    mode = np.asarray(found.x, dtype=float)
+
+    def negative(x: Any) -> float:
+        return -float(log_joint(np.asarray(x)[None])[0])
+
+    mode = np.asarray(minimize(negative, start, method="BFGS", tol=1e-9).x, dtype=float)
     step = 1e-4 * np.maximum(1.0, np.abs(mode))
     H = np.empty((d, d))
     for i in range(d):
@@ -99,15 +102,19 @@ def _gaussian_log(x: Array, centre: Array, precision: Array) -> Array:
     return -0.5 * _quadratic_form(x, centre, precision)
 
 
+def _inverse(a: Array) -> Array:
+    return np.asarray(np.linalg.inv(a), dtype=float)
+
+
 def _random_cov(d: int, width: float, rng: np.random.Generator, spread: float = 2.0) -> Array:
-    """A covariance with random axes and standard deviations within a factor `spread` of `width`."""
+    """Return a covariance with random axes and standard deviations within a factor `spread` of `width`."""
     q, _ = np.linalg.qr(rng.standard_normal((d, d)))
     sd = width * spread ** rng.uniform(-1.0, 1.0, d)
     return np.asarray(q @ np.diag(sd**2) @ q.T)
 
 
 def _gaussian_evidence(centre: Array, cov: Array) -> float:
-    """The log evidence of exp(-r'S^-1 r / 2) under N(0, I)."""
+    """Return the log evidence of exp(-r'S^-1 r / 2) under N(0, I)."""
     d = len(centre)
     total = np.eye(d) + cov
     half_logs = np.linalg.slogdet(cov)[1] - np.linalg.slogdet(total)[1]
@@ -119,7 +126,7 @@ def gaussian(d: int, narrower: float, rng: Any = None) -> Likelihood:
     g = np.random.default_rng(rng)
     cov = _random_cov(d, 1.0 / narrower, g)
     centre = g.standard_normal(d)
-    log = partial(_gaussian_log, centre=centre, precision=np.linalg.inv(cov))
+    log = partial(_gaussian_log, centre=centre, precision=_inverse(cov))
     return Likelihood(f"gaussian d={d} x{narrower:g}", log, _standard(d), _gaussian_evidence(centre, cov))
 
 
@@ -185,7 +192,7 @@ def student(d: int = 4, df: float = 4.0, narrower: float = 5.0, rng: Any = None)
     # The mixture gives the density divided by |2 pi S|^(-1/2); the kernel has value one at its centre.
     at_centre = gammaln(0.5 * (df + d)) - gammaln(0.5 * df) - 0.5 * d * np.log(0.5 * df)
     value = np.log(z) + top - at_centre
-    log = partial(_student_log, centre=centre, precision=np.linalg.inv(cov), df=df)
+    log = partial(_student_log, centre=centre, precision=_inverse(cov), df=df)
     return Likelihood(f"student d={d}", log, _standard(d), float(value))
 
 
@@ -271,7 +278,7 @@ def cut(d: int = 2, narrower: float = 4.0, rng: Any = None) -> Likelihood:
     g = np.random.default_rng(rng)
     cov = _random_cov(d, 1.0 / narrower, g)
     centre = 0.7 * g.standard_normal(d)
-    precision = np.linalg.inv(cov)
+    precision = _inverse(cov)
     after = np.linalg.inv(precision + np.eye(d))
     mean = after @ precision @ centre
     normal = g.standard_normal(d)
@@ -391,7 +398,7 @@ def decay(size: int = 8, rng: Any = None) -> Likelihood:
     prior = Product([stats.lognorm(1.0), stats.lognorm(1.0)])
 
     def joint(logs: Array) -> Array:
-        return log(np.exp(logs)) - 0.5 * np.sum(logs**2, axis=1) - np.log(2.0 * np.pi)
+        return np.asarray(log(np.exp(logs)) - 0.5 * np.sum(logs**2, axis=1) - np.log(2.0 * np.pi))
 
     return Likelihood("decay", log, prior, tensor_log_evidence(joint, np.log(truth), 300, 9.0))
 
