@@ -29,8 +29,8 @@ Array = NDArray[np.float64]
 
 #: Evaluations planned for when `n` is not given.
 DEFAULT_N = 200
-#: Nodes for the choice of points (size of a Sobol sequence, sequences), and for the result.
-_FEW, _MANY = (256, 4), (4096, 8)
+#: Nodes (size of a Sobol sequence, number of sequences) for the choice of points, for a quick and for a full result.
+_FEW, _SOME, _MANY = (256, 4), (1024, 8), (4096, 8)
 #: A batch is this share of the evaluations so far.
 _GROWTH = 0.1
 #: Length-scales are searched for anew when the number of values has grown by this factor; in between they follow.
@@ -42,6 +42,10 @@ _FURTHER = 0.3
 _RACE_DIM, _RACE_BUDGET, _RACERS = 5, 15, 3
 #: A rise of the top by more than this within the last fifth of the evaluations says that it is not found yet.
 _RISING = 0.5
+#: Standard deviation, at least, of a log evidence whose climbs have not arrived anywhere.
+_NOT_ARRIVED = 0.3
+#: Factor on the variance while no prediction has been tested, less one; it falls like one over their number.
+_UNTESTED = 3.0
 #: Predictions made beforehand that say how far the process can be trusted: the last so many.
 _REMEMBERED = 40
 
@@ -56,6 +60,16 @@ class _Plan:
     climbs: list[tuple[Climb, int]] = field(default_factory=list)  # with the number of points of each
     asked: int = 0
     values: dict[bytes, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class _View:
+    """Surrogate posterior and nodes, and where the next search for length-scales begins."""
+
+    belief: Belief | None = None
+    nodes: Nodes | None = None
+    thetas: dict[tuple[str, str], Array] = field(default_factory=dict)
+    fitted_at: int = 0
 
 
 class EvidenceRun:
@@ -82,6 +96,9 @@ class EvidenceRun:
         embedding is of a table of covariances under nodes of the posterior.
     rng : None, int or numpy.random.Generator
         Seed of all points.
+    quick : bool
+        Take a quarter of the nodes for a result, as comparisons of many models do: the sum over them is then known to
+        about 1e-3 instead of 1e-4.
 
     Examples
     --------
@@ -105,7 +122,9 @@ class EvidenceRun:
         kernel: type[Stationary] | None = None,
         design: Callable[..., Any] | None = None,
         rng: Any = None,
+        quick: bool = False,
     ) -> None:
+        self._final = _SOME if quick else _MANY
         self._n = _validate.count(DEFAULT_N if n is None else n, "n")
         self._start: Array | None = None
         if prior is None:
@@ -148,10 +167,8 @@ class EvidenceRun:
         self._starts: list[int] | None = None
         self._modes: list[Mode] = []
         self._finished = 0
-        self._thetas: dict[tuple[str, str], Array] = {}
-        self._fitted_at = 0
-        self._belief: Belief | None = None
-        self._nodes: Nodes | None = None
+        self._view = _View()  # the one that the last round was planned on
+        self._fresh: tuple[int, _View] | None = None  # the one of all values there are, with their number
         self._residuals: list[tuple[float, float]] = []
         self._tops: list[float] = []
         self._exhausted = False
@@ -165,7 +182,8 @@ class EvidenceRun:
     @property
     def n_evaluations(self) -> int:
         """Number of points at which values are known."""
-        return len(self._values) + (0 if self._plan is None else len(self._plan.values))
+        waiting = [] if self._plan is None else list(self._plan.values.values())
+        return len(self._values) + int(np.sum(~np.isnan(waiting)))
 
     @property
     def ended(self) -> bool:
@@ -391,14 +409,16 @@ class EvidenceRun:
         self._modes = sorted([*self._modes, found], key=lambda mode: -mode.peak.constant)
 
     def _round(self) -> _Plan | None:
-        if not self._believe():
+        view = self._look()
+        if view is None:
             return self._spread(len(self._values))
-        assert self._belief is not None and self._nodes is not None
+        assert view.belief is not None and view.nodes is not None
+        self._view = view
         left = self._n - len(self._values)
         batch = max(2, int(np.ceil(_GROWTH * len(self._values))))
         batch = min(batch, left) if left > 0 else batch
         self._rounds += 1
-        z = next_points(self._belief, self._nodes, batch, self._seed(2, self._rounds), self._design)
+        z = next_points(view.belief, view.nodes, batch, self._seed(2, self._rounds), self._design)
         if not len(z):
             self._exhausted = True
             return None
@@ -408,8 +428,9 @@ class EvidenceRun:
 
     def _whitening(self, z: Array, g: Array) -> Whitening:
         d = self.dim
-        if self._nodes is not None and self._nodes.effective * len(self._nodes.points) > 20 * d:
-            centre, cov = self._nodes.moments()
+        nodes = self._view.nodes
+        if nodes is not None and nodes.effective * len(nodes.points) > 20 * d:
+            centre, cov = nodes.moments()
             return Whitening(centre, np.linalg.cholesky(cov + 1e-12 * np.trace(cov) / d * np.eye(d)))
         if self._space.support is not None:
             return Whitening(np.zeros(d), np.eye(d))
@@ -422,30 +443,36 @@ class EvidenceRun:
         cov = (axes / values) @ axes.T
         return Whitening(z[best] + step, np.linalg.cholesky(0.5 * (cov + cov.T)))
 
-    def _believe(self) -> bool:
-        """Bring surrogate and nodes up to date; False while there are too few values for any."""
+    def _look(self) -> _View | None:
+        """Return surrogate and nodes for all values there are; None while there are too few of them.
+
+        A function of the values and of the view of the last round, so that a look at the result in between changes
+        nothing.
+        """
+        if self._fresh is not None and self._fresh[0] == len(self._values):
+            return self._fresh[1]
         at = self._positive
         n = int(at.sum())
         if n < 3:
-            return False
+            return None
         z, g = self._z[at], self._joint[at]
         whitening = self._whitening(z, g)
-        again = n >= _REFIT * self._fitted_at
+        again = n >= _REFIT * self._view.fitted_at
         fitted = fit(
-            z, g, whitening, self._modes, self._thetas, families=self._families,
+            z, g, whitening, self._modes, self._view.thetas, families=self._families,
             decided=self._space.support is None, iterations=20 if again else 3,
         )  # fmt: skip
-        self._thetas = fitted.thetas
-        self._fitted_at = n if again else self._fitted_at
         sign = None if at.all() else SignProcess.fit(whitening.forward(self._z), at)
-        self._belief = Belief(self._space, fitted, sign, float(self._values[at].max()), tuple(self._modes))
-        self._nodes = self._belief.nodes(*_FEW, self._seed(1, len(self._values)))
-        return True
+        belief = Belief(self._space, fitted, sign, float(self._values[at].max()), tuple(self._modes))
+        nodes = belief.nodes(*_FEW, self._seed(1, len(self._values)))
+        view = _View(belief, nodes, fitted.thetas, n if again else self._view.fitted_at)
+        self._fresh = len(self._values), view
+        return view
 
     def _remember(self, z: Array, values: Array) -> None:
         """Compare values with what was predicted before they were known."""
-        assert self._belief is not None
-        surrogate = self._belief.surrogate
+        assert self._view.belief is not None
+        surrogate = self._view.belief.surrogate
         there = surrogate.predict(z)
         offset = 0.0 if surrogate.offset is None else surrogate.offset(z)
         variance = surrogate.amplitude * there.variance(np.ones(len(z)))
@@ -460,13 +487,19 @@ class EvidenceRun:
     def _inflation(self) -> float:
         """Mean square of the standardised errors of predictions, with two that were right as a prior; at least one."""
         squares, weights = np.array([(1.0, 2.0), *self._residuals[-_REMEMBERED:]]).T
-        return max(1.0, float(np.sum(squares * weights) / np.sum(weights)))
+        total = float(np.sum(weights))
+        # Few predictions say little: as long as there are none the standard deviation is doubled.
+        return max(1.0, float(np.sum(squares * weights)) / total) * (1.0 + _UNTESTED / (total - 1.0))
 
     def _unseen(self) -> float:
         """Return what a top that still rises, and starts that were not followed, may add to the log evidence."""
         recent = max(self.dim + 2, len(self._tops) // 5)
         before = self._tops[-recent - 1] if len(self._tops) > recent else -np.inf
         rising = max(0.0, self._tops[-1] - before - _RISING)
+        if self._climbs and not any(climb.arrived for climb in self._climbs):
+            best = max(self._climbs, key=lambda climb: climb.value)
+            gain = best.model.gain() if best.model is not None and best.model.concave else 1.0
+            rising = np.hypot(rising, min(max(gain, _NOT_ARRIVED), 1e3))
         waiting = (
             sum(not explains(self._modes, self._z[i], float(self._joint[i])) for i in self._starts or [])
             if self._modes
@@ -489,9 +522,20 @@ class EvidenceRun:
         tol : float, optional
             The tolerance that was asked for, for the words of the status.
         """
-        n = len(self._values)
-        if self._answer is None or self._answer[0] != n:
-            self._answer = n, self._conclude()
+        if self._answer is None or self._answer[0] != self.n_evaluations:
+            kept = self._z, self._x, self._values, list(self._tops), self._fresh
+            try:
+                if self._plan is not None:
+                    # Values of points whose companions are still being evaluated count already.
+                    rows = [i for i, row in enumerate(self._plan.x + 0.0) if row.tobytes() in self._plan.values]
+                    values = np.array([self._plan.values[(self._plan.x[i] + 0.0).tobytes()] for i in rows])
+                    known = ~np.isnan(values)
+                    at = np.array(rows, dtype=int)[known]
+                    self._add(self._plan.z[at], self._plan.x[at], values[known])
+                self._answer = self.n_evaluations, self._conclude()
+            finally:
+                if self._plan is not None:
+                    self._z, self._x, self._values, self._tops, self._fresh = kept
         return self._answer[1].ending(reason, tol)
 
     def _conclude(self) -> Evidence:
@@ -500,30 +544,30 @@ class EvidenceRun:
             raise ValueError("no log likelihood is known yet: call `ask` and `tell` first")
         if not self._positive.any():
             return Evidence(-np.inf, np.inf, Reason.ZERO, self._x, self._values, (), None, None, self._skipped, self._n)
-        if not self._believe():
+        view = self._look()
+        if view is None:
             return Evidence(
                 float(np.max(self._values)), np.inf, Reason.UNSEEN, self._x, self._values, (), None, None,
                 self._skipped, self._n,
             )  # fmt: skip
-        assert self._belief is not None and self._nodes is not None
-        nodes = self._belief.final_nodes(self._nodes, *_MANY, self._seed(3, n))
-        terms = assess(self._belief, nodes, self._inflation(), self._unseen(), self._seed(4, n))
-        reason = self._judge(terms, nodes)
-        posterior = Posterior(self._space, self._belief, nodes, terms)
+        belief = view.belief
+        assert belief is not None and view.nodes is not None
+        nodes = belief.final_nodes(view.nodes, *self._final, self._seed(3, n))
+        terms = assess(belief, nodes, self._inflation(), self._unseen(), self._seed(4, n))
+        posterior = Posterior(self._space, belief, nodes, terms)
         return Evidence(
-            terms.log_evidence, terms.sd, reason, self._x, self._values,
+            terms.log_evidence, terms.sd, self._judge(terms, belief, nodes), self._x, self._values,
             posterior.describe(self._modes), terms, posterior, self._skipped, self._n,
         )  # fmt: skip
 
-    def _judge(self, terms: Assessment, nodes: Nodes) -> Reason:
+    def _judge(self, terms: Assessment, belief: Belief, nodes: Nodes) -> Reason:
         """Return what is wrong, or OPEN."""
-        assert self._belief is not None
         if isinstance(self._space, Free):
             # Mass far beyond every point seen: the surrogate falls off nowhere.
-            s = self._belief.whitening.forward(nodes.points)
-            seen = float(np.max(np.abs(self._belief.surrogate.whitened)))
+            s = belief.whitening.forward(nodes.points)
+            seen = float(np.max(np.abs(belief.surrogate.whitened)))
             outside = float(np.sum(nodes.weights[np.max(np.abs(s), axis=1) > 2.0 * seen]))
-            if outside > 0.2 or (self._belief.fitted.kind == "gaussian" and not self._modes):
+            if outside > 0.2 or (belief.fitted.kind == "gaussian" and not self._modes):
                 return Reason.IMPROPER
         if terms.unseen > 1.0 or terms.sd > 3.0:
             return Reason.UNSEEN

@@ -24,6 +24,8 @@ class Evidences:
     Kind ``"log"``: :math:`\log Z_i = c_i + s_i T`, T Student-t with :math:`\nu_i` degrees of freedom (Gaussian when
     infinite). Kind ``"positive"``: :math:`Z_i = e^{o_i} (c_i + s_i T)` given that it is positive.
 
+    A likelihood that is zero wherever it was evaluated has the log evidence minus infinity (as centre, or as offset).
+
     Attributes
     ----------
     kind : (m,) array of str
@@ -66,9 +68,10 @@ class Evidences:
 
     @property
     def log_sd(self) -> Array:
-        """Half the width of the central 68.27 % interval of each log evidence."""
+        """Half the width of the central 68.27 % interval of each log evidence; zero for an evidence of zero."""
         low, high = self.quantile(np.array([[0.15865525393145707], [0.8413447460685429]]))
-        return np.asarray(0.5 * (high - low))
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.where(np.isneginf(high), 0.0, 0.5 * (high - low)))
 
     def interval(self, level: float) -> tuple[Array, Array]:
         """Central interval of each log evidence."""
@@ -135,6 +138,9 @@ def map_probabilities(evidences: Evidences, log_prior: Array) -> Array:
     pass. Only models that have a chance of more than one in ten million count, the others get zero.
     """
     out = np.zeros(len(evidences))
+    if np.all(np.isneginf(evidences.log_median)):
+        # No model has any evidence: the prior is all there is.
+        return np.asarray(np.exp(log_prior) / np.sum(np.exp(log_prior)))
     low, high = (q + log_prior for q in evidences.interval(1.0 - 1e-7))
     contenders = np.flatnonzero(high >= low.max())
     rivals = evidences.take(contenders)

@@ -32,8 +32,10 @@ def linear_evidences(rule: Rule, values: Array, amplitude: Amplitude) -> Evidenc
         As for :func:`fwbq.condition`; 1.0 is the paper's, whose width then depends on the units of the likelihood.
     """
     top = values.max(axis=0)
-    offset = np.where(np.isfinite(top), top, 0.0)
+    nothing = ~np.isfinite(top)
+    offset = np.where(nothing, 0.0, top)
     posterior = condition(rule, np.exp(values - offset), amplitude=amplitude)
+    offset[nothing] = -np.inf  # a likelihood of zero at every point: no evidence at all
     m = values.shape[1]
     df = np.broadcast_to(np.asarray(posterior.df, dtype=float), (m,)).copy()
     return Evidences(

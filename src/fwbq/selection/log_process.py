@@ -62,7 +62,7 @@ class LogProcess:
     maximum-likelihood one and the mean squared leave-one-out residual weighed by the square root of the likelihood:
     where the likelihood is large, errors matter, and there the process is often rougher than elsewhere.
 
-    A model whose likelihood is zero at every point has evidence zero (log evidence -1e300) without any error.
+    A model whose likelihood is zero at every point has evidence zero: log evidence minus infinity, without any error.
 
     Attributes
     ----------
@@ -136,8 +136,8 @@ class LogProcess:
             kernel,
             Evidences(
                 np.full(m, "log", dtype="<U8"),
-                np.maximum(centre, -1e300),
-                np.sqrt(variance),
+                centre,
+                np.where(nothing, 0.0, np.sqrt(variance)),
                 np.full(m, max(n - 1.0, 1.0)),
                 np.zeros(m),
             ),

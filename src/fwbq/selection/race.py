@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import __version__, _validate
-from ..embeddings import embed
+from .._reason import Reason
 from ..evaluation import Evaluator, Journal, Progress
-from ..kernels import ExpQuad, Kernel
+from ..kernels import Kernel, Stationary
 from ..measures import Measure
 from ..posterior import Amplitude
-from ..rules import bayes_rule
 from .comparison import Comparison, Stage
-from .coordinates import Coordinates, Standard
+from .contenders import Contenders, Numbered
 from .evidence import Evidences, leader, map_probabilities
-from .linear_process import linear_evidences
-from .log_process import LogProcess
 from .model import Family, Model, families
-from .nodes import Nodes, nodes
-from .spread import Spread
+from .shared import CARRIED, Block, Shared
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -41,84 +37,6 @@ _LEAST = 3  # points: an amplitude and a constant are learnt from them, and one 
 _OUT = 1e-4
 #: Points before which no model is dropped and no decision taken: ten say too little about how smooth a likelihood is.
 _DECIDE = 20
-#: Of models that share their length-scales so many stay in as long as one is in contention, to tell them.
-_WITNESSES = 20
-
-
-class _Design(Protocol):
-    def take(self, n: int) -> Array: ...
-
-
-@dataclass(frozen=True, eq=False)
-class _Block:
-    """The log integrands of some models of a family as one function of points, fit to travel to other processes."""
-
-    family: Family
-    which: IntArray
-
-    def __call__(self, x: Array) -> Array:
-        values = np.asarray(self.family.log_integrands(x, self.which), dtype=float)
-        return _validate.log_block(values, x, lambda j: self.family.names[int(self.which[j])])
-
-
-class _Runner:
-    """One family's share of the run: its design, its values so far, its posteriors."""
-
-    def __init__(
-        self, family: Family, first: int, evidence: str, kernel: Kernel | None, amplitude: Amplitude, design: Any
-    ) -> None:
-        self.family = family
-        self.slots = np.arange(first, first + len(family.names))
-        self.coordinates: Coordinates = family.coordinates or Standard(family.measure)
-        self.design: _Design = Spread(family.measure, self.coordinates) if design is None else design(family.measure)
-        self.evidence = evidence
-        self.kernel = kernel
-        self.amplitude = amplitude
-        self.active = np.arange(len(family.names))
-        self.values = np.empty((0, len(family.names)))
-        self._nodes: Nodes | None = None
-
-    def extend(self, n: int, evaluate: Callable[[_Block, Array], Array]) -> int:
-        """Evaluate the models in contention at the points up to the n-th; return how many evaluations that took."""
-        points = self.design.take(n)
-        new = points[len(self.values) :]
-        if not len(new) or not len(self.active):
-            return 0
-        fresh = np.full((len(new), self.values.shape[1]), np.nan)
-        fresh[:, self.active] = evaluate(_Block(self.family, self.active), new)
-        self.values = np.vstack([self.values, fresh])
-        return int(fresh[:, self.active].size)
-
-    def drop(self, keep: NDArray[np.bool_], score: Array) -> None:
-        """Leave out the models that are not to be kept, but for witnesses: the highest of the others."""
-        kept = keep[self.slots[self.active]]
-        if self.family.alike and kept.any() and kept.sum() < _WITNESSES:
-            order = np.lexsort((-score[self.slots[self.active]], ~kept))
-            kept[order[:_WITNESSES]] = True
-        self.active = self.active[kept]
-
-    def posteriors(self) -> Evidences:
-        """Posteriors of the models in contention."""
-        points = self.design.take(len(self.values))
-        values = self.values[:, self.active]
-        if self.evidence == "log":
-            if self._nodes is None:
-                self._nodes = nodes(self.family.measure, self.coordinates)
-            inside, first = np.unique(points, axis=0, return_index=True)
-            if len(inside) < len(points):
-                keep = np.sort(first)
-                points, values = points[keep], values[keep]
-            places = self.coordinates.forward(points)
-            if self.family.alike or self.kernel is not None:
-                return LogProcess.fit(places, values, self._nodes, self.kernel).evidences
-            each = Evidences.empty(values.shape[1])
-            for j in range(values.shape[1]):
-                each = each.put(np.array([j]), LogProcess.fit(places, values[:, [j]], self._nodes).evidences)
-            return each
-        measure = self.family.measure
-        rule = bayes_rule(embed(self.kernel or ExpQuad(measure.scale), measure), points)
-        chosen = np.array([np.flatnonzero(rule.index == i)[0] for i in range(len(rule.points))])
-        return linear_evidences(rule, values[chosen], self.amplitude)
 
 
 def compare_models(
@@ -130,10 +48,11 @@ def compare_models(
     stages: Sequence[int] | None = None,
     prior: Mapping[Any, float] | None = None,
     evidence: str = "log",
-    kernel: Kernel | None = None,
+    kernel: Kernel | type[Stationary] | None = None,
     amplitude: Amplitude = "marginal",
     design: Callable[[Measure], Any] | None = None,
     race: bool = True,
+    budget: int | None = None,
     executor: Executor | None = None,
     journal: Any = None,
     rng: Any = None,
@@ -174,6 +93,8 @@ def compare_models(
     race : bool, optional
         Whether models that can no longer win are left out of further rounds. Before 20 points none is, and nothing is
         decided: ten say too little about how smooth a likelihood is.
+    budget : int, optional
+        Most evaluations of all models together; the round that would exceed it is cut to what is left.
     executor : concurrent.futures.Executor, optional
         Where likelihoods are evaluated; the answer is the same for any.
     journal : path, optional
@@ -207,7 +128,8 @@ def compare_models(
     grouped = families(models)
     result = compare_families(
         grouped, n=n, stop=stop, tol=tol, stages=stages, prior=prior, evidence=evidence, kernel=kernel,
-        amplitude=amplitude, design=design, race=race, executor=executor, journal=journal, rng=rng, progress=progress,
+        amplitude=amplitude, design=design, race=race, budget=budget, executor=executor, journal=journal, rng=rng,
+        progress=progress,
     )  # fmt: skip
     return _in_order(result, tuple(models))
 
@@ -221,10 +143,11 @@ def compare_families(
     stages: Sequence[int] | None = None,
     prior: Mapping[Any, float] | None = None,
     evidence: str = "log",
-    kernel: Kernel | None = None,
+    kernel: Kernel | type[Stationary] | None = None,
     amplitude: Amplitude = "marginal",
     design: Callable[[Measure], Any] | None = None,
     race: bool = True,
+    budget: int | None = None,
     executor: Executor | None = None,
     journal: Any = None,
     rng: Any = None,
@@ -248,17 +171,27 @@ def compare_families(
     _validate.different(names, "the names of `models`")
     log_prior = _log_prior(prior, names)
     seed = int(_validate.generator(rng).integers(2**31))
-    runners, first = [], 0
+    limit = None if budget is None else _validate.count(budget, "budget")
+    runners: list[Shared | Contenders] = []
+    first = 0
     for family in grouped:
-        runners.append(_Runner(family, first, evidence, kernel, amplitude, design))
+        own = evidence == "log" and not family.alike and family.coordinates is None and design is None
+        if own and not isinstance(kernel, Kernel):
+            runners.append(Contenders(family, first, sizes[-1], kernel, None, seed))
+        elif isinstance(kernel, type):
+            raise TypeError("`kernel` must be an instance, e.g. fwbq.Matern52(1.0), for models on shared points")
+        else:
+            runners.append(Shared(family, first, evidence, kernel, amplitude, design))
         first += len(family.names)
 
     evidences = Evidences.empty(len(names))
-    spent, history, status = 0, [], f"the budget of {sizes[-1]} points ended"
+    spent, history = 0, []
+    reason, status = Reason.BUDGET, f"the budget of {sizes[-1]} points for each model ended"
     with ExitStack() as stack:
         store = stack.enter_context(Journal(journal, _identity(grouped))) if journal is not None else None
         bar = stack.enter_context(Progress(len(sizes), "compare", progress))
         for size in sizes:
+            size, cut = _affordable(runners, size, spent, limit)
             taken = [runner.extend(size, _evaluation(k, executor, store)) for k, runner in enumerate(runners)]
             spent += sum(taken)
             contenders = sum(len(runner.active) for runner in runners)
@@ -269,25 +202,59 @@ def compare_families(
             best = leader(chances, evidences.log_median + log_prior)
             history.append(Stage(size, spent, contenders, evidences, best, float(chances[best])))
             bar.advance(1)
+            if cut:
+                status = f"the budget of {limit} evaluations in all ended"
+                break
             if size < min(_DECIDE, sizes[-1]) and any(taken):
                 continue
             decided = _decided(evidences, log_prior, best, float(chances[best]), stop, tol, seed)
             if decided:
-                status = decided
+                reason, status = Reason.DECIDED, decided
                 break
             if not sum(taken):
-                status = "the designs have no further points"
+                reason, status = Reason.EXHAUSTED, "the designs have no further points"
                 break
             if race:
                 keep = _contention(evidences, log_prior, best, tol)
                 for runner in runners:
                     runner.drop(keep, evidences.log_median + log_prior)
-    points = np.concatenate([np.sum(~np.isnan(runner.values), axis=0) for runner in runners])
+    if reason is Reason.BUDGET and (stop is not None or tol is not None):
+        reason = Reason.NOT_REACHED
+    if not np.isfinite(evidences.log_median[best]):
+        reason, status = Reason.ZERO, "every likelihood is zero at every point evaluated: check the models' units"
+        warnings.warn(status, RuntimeWarning, stacklevel=3)
+    _warn_of_linear(runners, names, best)
+    points = np.concatenate([runner.counts() for runner in runners])
     kept = {
         "version": __version__, "seed": seed, "n": sizes[-1], "stages": list(sizes), "stop": stop, "tol": tol,
         "evidence": evidence, "kernel": None if kernel is None else repr(kernel), "amplitude": amplitude, "race": race,
+        "budget": limit, "reason": reason.value,
     }  # fmt: skip
     return Comparison(names, evidences, log_prior, points, tuple(history), status, kept | dict(settings or {}))
+
+
+def _affordable(runners: Sequence[Shared | Contenders], size: int, spent: int, limit: int | None) -> tuple[int, bool]:
+    """Return the size of a round that the total budget allows, and whether it had to be cut."""
+    if limit is None:
+        return size, False
+    active = sum(len(runner.active) for runner in runners)
+    known = max((int(runner.counts()[runner.active].max(initial=0)) for runner in runners), default=0)
+    most = known + (limit - spent) // max(active, 1)
+    return (size, False) if most >= size else (max(most, min(known, size)), True)
+
+
+def _warn_of_linear(runners: Sequence[Shared | Contenders], names: tuple[Hashable, ...], best: int) -> None:
+    """Warn when the leading model's likelihood is carried by hardly any of the points of a linear process."""
+    for runner in runners:
+        if isinstance(runner, Shared) and runner.evidence == "linear" and best in runner.slots[runner.active]:
+            carried = float(runner.carried()[list(runner.slots[runner.active]).index(best)])
+            if carried < CARRIED:
+                warnings.warn(
+                    f"the likelihood of the leading model {names[best]!r} is carried by {carried:.2g} of its points: a "
+                    'linear process cannot tell its evidence from so few; use evidence="log", or more points',
+                    RuntimeWarning,
+                    stacklevel=4,
+                )
 
 
 def _rounds(n: int | None, stages: Sequence[int] | None) -> tuple[int, ...]:
@@ -318,17 +285,18 @@ def _identity(grouped: Sequence[Family]) -> dict[str, Any]:
     }
 
 
-def _evaluation(number: int, executor: Executor | None, journal: Journal | None) -> Callable[[_Block, Array], Array]:
-    """Return how family `number` evaluates a block of models; other columns are another series of the journal."""
+def _evaluation(number: int, executor: Executor | None, journal: Journal | None) -> Callable[[Any, Array], Array]:
+    """Return how family `number` evaluates a function of points; other models are another series of the journal."""
 
-    def evaluate(block: _Block, points: Array) -> Array:
-        digest = hashlib.sha256(np.ascontiguousarray(block.which, dtype=np.int64).tobytes()).hexdigest()[:16]
+    def evaluate(function: Block | Numbered, points: Array) -> Array:
+        which = function.which if isinstance(function, Block) else None
+        series = "own" if which is None else hashlib.sha256(which.astype(np.int64).tobytes()).hexdigest()[:16]
         with Evaluator(
-            block, points.shape[1], vectorized=True, executor=executor, journal=journal, series=f"{number}:{digest}",
-            minus_infinity=True, progress=False,
+            function, points.shape[1], vectorized=True, executor=executor, journal=journal,
+            series=f"{number}:{series}", minus_infinity=True, progress=False,
         ) as evaluator:  # fmt: skip
-            values = evaluator(points).values
-        return np.asarray(values).reshape(len(points), len(block.which))
+            values = np.asarray(evaluator(points).values)
+        return values if which is None else values.reshape(len(points), len(which))
 
     return evaluate
 

@@ -1,0 +1,123 @@
+"""Models that are evaluated at points of their own: one evidence run each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _validate
+from ..inference import Evidence, EvidenceRun
+from ..inference.result import DF
+from ..kernels import Stationary
+from .evidence import Evidences
+from .model import Family
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+Evaluate = Callable[[Any, Array], Array]
+
+#: A model is dropped from a race only when its log evidence is known to this standard deviation: before, its interval
+#: says more about what was not seen than about the model.
+_SMALL = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Numbered:
+    """The log integrands of a family as one function of rows (number of the model, parameters)."""
+
+    family: Family
+
+    def __call__(self, rows: Array) -> Array:
+        """Return the log integrand of each row's model at its parameters, (n,)."""
+        which = rows[:, 0].astype(np.intp)
+        out = np.empty(len(rows))
+        for number in np.unique(which):
+            own = which == number
+            x = np.ascontiguousarray(rows[own, 1:])
+            values = np.asarray(self.family.log_integrands(x, np.array([number])), dtype=float)
+            out[own] = _validate.log_block(values, x, lambda j, k=number: self.family.names[int(k)])[:, 0]
+        return out
+
+
+class Contenders:
+    """A family of models whose points are chosen for each of them, and evaluated together.
+
+    All models begin with the same spread points; then every model climbs and refines on its own. The points that the
+    models ask for at a time are evaluated as one batch, so that an executor is kept busy by all of them.
+
+    Parameters
+    ----------
+    family : Family
+    first : int
+        Position of its first model among all.
+    n : int
+        Evaluations planned for each model.
+    kernel, design
+        As for `EvidenceRun`.
+    seed : int
+        Of the runs.
+    """
+
+    def __init__(
+        self,
+        family: Family,
+        first: int,
+        n: int,
+        kernel: type[Stationary] | None,
+        design: Callable[..., Any] | None,
+        seed: int,
+    ) -> None:
+        self.family = family
+        self.slots = np.arange(first, first + len(family.names))
+        self.active = np.arange(len(family.names))
+        self._runs = [
+            EvidenceRun(family.measure, n=n, kernel=kernel, design=design, rng=seed, quick=True) for _ in family.names
+        ]
+
+    def counts(self) -> IntArray:
+        """Return the evaluations of each model so far."""
+        return np.array([run.n_evaluations for run in self._runs], dtype=np.intp)
+
+    def extend(self, n: int, evaluate: Evaluate) -> int:
+        """Evaluate the models in contention until each has n values; return how many evaluations that took."""
+        function = Numbered(self.family)
+        spent = 0
+        while True:
+            asked = [
+                (int(j), self._runs[j].ask(n - self._runs[j].n_evaluations))
+                for j in self.active
+                if self._runs[j].n_evaluations < n and not self._runs[j].ended
+            ]
+            asked = [(j, x) for j, x in asked if len(x)]
+            if not asked:
+                return spent
+            rows = np.vstack([np.column_stack([np.full(len(x), float(j)), x]) for j, x in asked])
+            values = evaluate(function, rows)
+            start = 0
+            for j, x in asked:
+                self._runs[j].tell(x, values[start : start + len(x)])
+                start += len(x)
+            spent += len(rows)
+
+    def results(self) -> list[Evidence]:
+        """Return the evidence of each model in contention."""
+        return [self._runs[j].result() for j in self.active]
+
+    def posteriors(self) -> Evidences:
+        """Return the posteriors of the models in contention."""
+        found = self.results()
+        m = len(found)
+        scale = np.array([min(e.scale, 1e6) if np.isfinite(e.log_evidence) else 0.0 for e in found])
+        centre = np.array([e.log_evidence for e in found])
+        return Evidences(np.full(m, "log", dtype="<U8"), centre, scale, np.full(m, DF), np.zeros(m))
+
+    def drop(self, keep: NDArray[np.bool_], score: Array) -> None:
+        """Leave out the models that are not to be kept, but for those whose evidence is not known well enough."""
+        unknown = np.array([not e.success or not e.sd < _SMALL for e in self.results()], dtype=bool)
+        # A likelihood that was zero at every point is a model without evidence, not one that is not known.
+        nothing = np.array([not np.isfinite(e.log_evidence) for e in self.results()], dtype=bool)
+        self.active = self.active[keep[self.slots[self.active]] | (unknown & ~nothing)]

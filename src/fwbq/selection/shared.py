@@ -1,0 +1,134 @@
+"""Models that are evaluated together at shared points, spread over their prior."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _validate
+from ..embeddings import embed
+from ..kernels import ExpQuad, Kernel
+from ..posterior import Amplitude
+from ..rules import bayes_rule
+from .coordinates import Coordinates, Standard
+from .evidence import Evidences
+from .linear_process import linear_evidences
+from .log_process import LogProcess
+from .model import Family
+from .nodes import Nodes, nodes
+from .spread import Spread
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+#: Of models that share their length-scales so many stay in as long as one is in contention, to tell them.
+_WITNESSES = 20
+#: A likelihood that so few points carry (effective number) says nothing about the integral of a model: under the
+#: linear process such a model stays in the race.
+CARRIED = 3.0
+
+
+class _Design(Protocol):
+    def take(self, n: int) -> Array:
+        """Return the first n points."""
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """The log integrands of some models of a family as one function of points, fit to travel to other processes."""
+
+    family: Family
+    which: IntArray
+
+    def __call__(self, x: Array) -> Array:
+        values = np.asarray(self.family.log_integrands(x, self.which), dtype=float)
+        return _validate.log_block(values, x, lambda j: self.family.names[int(self.which[j])])
+
+
+class Shared:
+    """A family of models on one design: its points, the values so far, the posteriors.
+
+    Parameters
+    ----------
+    family : Family
+    first : int
+        Position of its first model among all.
+    evidence : {"log", "linear"}
+        Which process.
+    kernel, amplitude, design
+        As for `compare_models`.
+    """
+
+    def __init__(
+        self, family: Family, first: int, evidence: str, kernel: Kernel | None, amplitude: Amplitude, design: Any
+    ) -> None:
+        self.family = family
+        self.slots = np.arange(first, first + len(family.names))
+        self.coordinates: Coordinates = family.coordinates or Standard(family.measure)
+        self.design: _Design = Spread(family.measure, self.coordinates) if design is None else design(family.measure)
+        self.evidence = evidence
+        self.kernel = kernel
+        self.amplitude = amplitude
+        self.active = np.arange(len(family.names))
+        self.values = np.empty((0, len(family.names)))
+        self._nodes: Nodes | None = None
+
+    def counts(self) -> IntArray:
+        """Return the evaluations of each model so far."""
+        return np.asarray(np.sum(~np.isnan(self.values), axis=0), dtype=np.intp)
+
+    def extend(self, n: int, evaluate: Callable[[Any, Array], Array]) -> int:
+        """Evaluate the models in contention at the points up to the n-th; return how many evaluations that took."""
+        points = self.design.take(n)
+        new = points[len(self.values) :]
+        if not len(new) or not len(self.active):
+            return 0
+        fresh = np.full((len(new), self.values.shape[1]), np.nan)
+        fresh[:, self.active] = evaluate(Block(self.family, self.active), new)
+        self.values = np.vstack([self.values, fresh])
+        return int(fresh[:, self.active].size)
+
+    def drop(self, keep: NDArray[np.bool_], score: Array) -> None:
+        """Leave out the models that are not to be kept, but for witnesses: the highest of the others."""
+        kept = keep[self.slots[self.active]]
+        if self.evidence == "linear":
+            kept |= self.carried() < CARRIED
+        if self.family.alike and kept.any() and kept.sum() < _WITNESSES:
+            order = np.lexsort((-score[self.slots[self.active]], ~kept))
+            kept[order[:_WITNESSES]] = True
+        self.active = self.active[kept]
+
+    def carried(self) -> Array:
+        """Return the effective number of points that carry the likelihood of each model in contention."""
+        values = self.values[:, self.active]
+        top = values.max(axis=0)
+        f = np.exp(values - np.where(np.isfinite(top), top, 0.0))
+        with np.errstate(invalid="ignore"):
+            return np.where(np.isfinite(top), f.sum(axis=0) ** 2 / np.sum(f * f, axis=0), np.inf)
+
+    def posteriors(self) -> Evidences:
+        """Posteriors of the models in contention."""
+        points = self.design.take(len(self.values))
+        values = self.values[:, self.active]
+        if self.evidence == "log":
+            if self._nodes is None:
+                self._nodes = nodes(self.family.measure, self.coordinates)
+            inside, first = np.unique(points, axis=0, return_index=True)
+            if len(inside) < len(points):
+                keep = np.sort(first)
+                points, values = points[keep], values[keep]
+            places = self.coordinates.forward(points)
+            if self.family.alike or self.kernel is not None:
+                return LogProcess.fit(places, values, self._nodes, self.kernel).evidences
+            each = Evidences.empty(values.shape[1])
+            for j in range(values.shape[1]):
+                each = each.put(np.array([j]), LogProcess.fit(places, values[:, [j]], self._nodes).evidences)
+            return each
+        measure = self.family.measure
+        rule = bayes_rule(embed(self.kernel or ExpQuad(measure.scale), measure), points)
+        chosen = np.array([np.flatnonzero(rule.index == i)[0] for i in range(len(rule.points))])
+        return linear_evidences(rule, values[chosen], self.amplitude)
