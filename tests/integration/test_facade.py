@@ -8,9 +8,9 @@ import pytest
 from scipy import stats
 
 import fwbq
-from fwbq.integration.forecast import Forecast
 from fwbq import problems
 from fwbq.evaluation.evaluator import EvaluationError
+from fwbq.integration.forecast import Forecast
 from fwbq.process import SCALE_MIXTURES
 
 PLANE = fwbq.Gaussian([1.0, 0.5], np.eye(2))

@@ -23,6 +23,7 @@ from ..posterior import (
 )
 from ..process import DRAWS, FAMILIES, SCALE_MIXTURES, Fit, KernelFamily, LengthscalePrior
 from ..rules import PRIOR_MEANS, PriorMean, Rule, bayes_rule
+from .bisection import bisections
 from .forecast import Forecast, forecast
 from .frame import Frame, natural
 from .result import IntegrationResult
@@ -112,6 +113,11 @@ class KernelModel:
     def quick(self, x: FloatArray, values: FloatArray, kernel: Kernel) -> IntegralPosterior:
         """Return the posterior under one kernel: a first look, at a tenth of the cost of `conclude`."""
         return self._condition(self._rule(kernel, x, thorough=False), values)
+
+    def bisections(self, x: FloatArray, values: FloatArray, n: int, kernel: Kernel) -> FloatArray:
+        """Return at most n points where the values are known worst under one kernel; see `bisections`."""
+        rule = self._rule(kernel, x, thorough=False)
+        return bisections(rule, rule.values(values), n)
 
     def forecast(self, x: FloatArray, values: FloatArray, new: FloatArray, kernel: Kernel) -> Forecast:
         """Return the predictions under one kernel of the values at `new` points."""

@@ -350,9 +350,14 @@ class Integration:
         else:
             self._asks += 1
             there = frame.to_natural(self._everywhere())
+            embedding = self._search_embedding()
+            wanted = there[:0]
+            if self._design is None and self._model.fixed is None:
+                x, values = self._data()
+                wanted = self._model.bisections(frame.to_natural(x), values, batch // 4, embedding.kernel)
             seed = self._seed(2, self._asks)
             points, reason, ending = next_points(
-                self._search_embedding(), there, batch, seed, self._design, self._model.prior_mean
+                embedding, there, batch, seed, self._design, self._model.prior_mean, wanted
             )
             self._note_end(reason, len(there) + len(points), ending)
         return np.asarray(frame.to_original(points) + 0.0)

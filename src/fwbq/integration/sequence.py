@@ -43,6 +43,7 @@ def next_points(
     seed: np.random.SeedSequence,
     factory: DesignFactory | None,
     prior_mean: PriorMean,
+    wanted: FloatArray,
 ) -> tuple[FloatArray, Reason | None, str]:
     """Return up to n points that are not among the known ones, and why there are fewer, if so.
 
@@ -57,10 +58,12 @@ def next_points(
     seed : SeedSequence
         For the candidates.
     factory : callable, optional
-        ``factory(embedding, rng=...)`` gives a design, whose first points that are new are taken. By default
-        some `witnesses`, then sequential Bayesian quadrature, continued from all points there are.
+        ``factory(embedding, rng=...)`` gives a design, whose first points that are new are taken. By default the points
+        `wanted`, some `witnesses`, then sequential Bayesian quadrature, continued from all points there are.
     prior_mean : {"zero", "constant"}
         Mean of the process whose error the default design lowers.
+    wanted : (at most n, d) array
+        Points that the default begins with, if they are not known.
 
     Returns
     -------
@@ -78,7 +81,8 @@ def next_points(
         first = known[:0]
     else:
         candidates = measure.from_uniform(_sobol(measure.uniform_dim, max(CANDIDATES, 4 * n), seed))
-        first = witnesses(measure, len(known), n, seed)
+        first = np.concatenate([wanted, witnesses(measure, len(known), n, seed)])[:n]
+        first = first[~np.array([bool((known == point).all(axis=1).any()) for point in first], dtype=bool)]
     there = np.concatenate([known, first])
     design = ContinuedSBQ(embedding, there, candidates, prior_mean=prior_mean)
     with warnings.catch_warnings():
