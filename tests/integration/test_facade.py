@@ -10,6 +10,7 @@ from scipy import stats
 import fwbq
 from fwbq import problems
 from fwbq.evaluation.evaluator import EvaluationError
+from fwbq.integration.forecast import Forecast
 from fwbq.process import SCALE_MIXTURES
 
 PLANE = fwbq.Gaussian([1.0, 0.5], np.eye(2))
@@ -36,7 +37,9 @@ def test_an_analytic_function_comes_near_the_gauss_rule(waved):
     nodes, weights = np.polynomial.hermite_e.hermegauss(7)
     weights = weights / weights.sum()
     gauss = np.outer(weights, weights).ravel() @ np.sin(np.add.outer(nodes, nodes).ravel() + 1.5)
-    assert abs(waved.mean - WAVE) < 100 * abs(gauss - WAVE)
+    # A single seed may be lucky; the median of many is about 400 times the error of the Gauss rule.
+    results = [waved, *(fwbq.integrate(wave, PLANE, n=49, rng=seed) for seed in (1, 2, 3, 4))]
+    assert np.median([abs(result.mean - WAVE) for result in results]) < 1000 * abs(gauss - WAVE)
     low, high = waved.interval(0.95)
     assert low <= WAVE <= high
 
@@ -202,21 +205,27 @@ def test_tolerance_stops_the_run_early():
     result = fwbq.integrate(wave, PLANE, tol=0.02, rng=0)
     low, high = result.interval(0.95)
     assert (high - low) / 2 <= 0.02
-    assert result.n_evaluations < 60
+    assert 20 <= result.n_evaluations < 60
     assert "tolerance 0.02 reached" in result.status
+    assert result.reason is fwbq.Reason.TOLERANCE
+    assert result.success
 
 
 def test_tolerance_that_is_not_reached_is_said():
     with pytest.warns(RuntimeWarning, match="not reached"):
         result = fwbq.integrate(wave, PLANE, tol=1e-9, n=14, rng=0)
     assert "not reached" in result.status
+    assert result.reason is fwbq.Reason.NOT_REACHED
+    assert not result.success
     assert result.n_evaluations == 14
 
 
 def test_numerical_rank_ends_the_run():
     result = fwbq.integrate(np.cos, fwbq.Gaussian(0.0, 1.0), n=60, kernel=fwbq.ExpQuad(3.0), vectorized=False, rng=0)
     assert result.n_evaluations < 60
-    assert "rank" in result.status or "floor" in result.status
+    assert result.reason is fwbq.Reason.RANK
+    assert result.success
+    assert "double precision" in result.status
 
 
 def test_failures_are_skipped_on_request():
@@ -334,12 +343,95 @@ def test_importing_the_module_does_not_hide_the_function():
 
 
 def test_the_tolerance_not_reached_at_numerical_rank_is_said():
-    with pytest.warns(RuntimeWarning, match="tolerance 1e-09 was not reached"):
+    with pytest.warns(RuntimeWarning, match="tolerance 1e-09 not reached"):
         result = fwbq.integrate(lambda x: np.exp(x[:, 0]), fwbq.Gaussian([0.0], [[1.0]]), tol=1e-9, rng=0)
-    assert "numerical rank" in result.status
+    assert result.reason is fwbq.Reason.RANK
+    assert not result.success
 
 
 def test_a_design_instance_is_refused_with_the_remedy():
     measure = fwbq.Gaussian([0.0], [[1.0]])
     with pytest.raises(TypeError, match="`design` must be a design class"):
         fwbq.integrate(np.cos, measure, n=5, design=fwbq.SBQ(fwbq.embed(fwbq.ExpQuad(1.0), measure)))
+
+
+def test_no_tolerance_is_accepted_before_anything_is_known():
+    # Of the first points none meets the peak, and zeros alone look like a function known to any accuracy.
+    def peak(x):
+        return np.exp(-0.5 * ((x[:, 0] - 0.3712) / 0.0028) ** 2)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        results = [fwbq.integrate(peak, fwbq.Uniform(0.0, 1.0), tol=1e-4, n=60, rng=seed) for seed in range(4)]
+    assert all(result.n_evaluations >= 20 for result in results)
+
+
+def test_a_peak_that_was_met_is_not_averaged_away():
+    width = 0.01
+    truth = width * np.sqrt(2.0 * np.pi)
+
+    def peak(x):
+        return np.exp(-0.5 * ((x[:, 0] - 0.4) / width) ** 2)
+
+    for seed in range(4):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            result = fwbq.integrate(peak, fwbq.Uniform(0.0, 1.0), n=40, rng=seed)
+        if result.values.max() > 0.1:
+            low, high = result.interval(0.95)
+            assert low <= truth <= high
+
+
+def test_values_are_predicted_before_a_tolerance_is_accepted(monkeypatch):
+    claims = []
+    agrees = Forecast.agrees
+    monkeypatch.setattr(Forecast, "agrees", lambda self, values: claims.append(agrees(self, values)) or claims[-1])
+    result = fwbq.integrate(wave, PLANE, tol=0.02, rng=0)
+    assert result.success
+    assert claims
+    assert claims[-1]
+    # When the last predictions fail, the same interval is not accepted.
+    monkeypatch.setattr(Forecast, "agrees", lambda self, values: False)
+    with pytest.warns(RuntimeWarning, match="farther from their predictions"):
+        doubted = fwbq.integrate(wave, PLANE, tol=0.02, n=40, rng=0)
+    assert doubted.reason is fwbq.Reason.NOT_REACHED
+    assert not doubted.success
+
+
+@pytest.mark.parametrize("power", [0.5, 0.3])
+def test_a_singular_end_is_within_the_interval(power):
+    truth = 1.0 / (1.0 + power)
+    held = 0
+    for seed in range(6):
+        result = fwbq.integrate(lambda x: x[:, 0] ** power, fwbq.Uniform(0.0, 1.0), n=20, rng=seed, progress=False)
+        low, high = result.interval(0.95)
+        held += low <= truth <= high
+    # Fewer than 4 of 6 at a coverage of 88 % happen once in a hundred times; without points at the edge 6 in 10 held.
+    assert held >= 4
+
+
+def test_a_likelihood_is_pointed_out():
+    def likelihood(x):
+        return np.exp(-0.5 * np.sum((x - 0.5) ** 2, axis=1) / 0.02**2)
+
+    with pytest.warns(RuntimeWarning, match="looks like a likelihood") as caught:
+        result = fwbq.integrate(likelihood, fwbq.Uniform([0.0, 0.0], [1.0, 1.0]), n=40, rng=0)
+    assert "looks like a likelihood" in result.status
+    assert any(entry.filename == __file__ for entry in caught if "likelihood:" in str(entry.message))
+
+
+def test_the_summary_and_the_table_say_what_was_found(waved):
+    text = waved.summary()
+    assert "integral      0.3669" in text
+    assert "evaluations   49" in text
+    assert "True (BUDGET)" in text
+    frame = waved.to_frame()
+    assert list(frame.columns) == ["x1", "x2", "value"]
+    np.testing.assert_array_equal(frame[["x1", "x2"]], waved.points)
+    np.testing.assert_array_equal(frame.value, waved.values)
+
+
+def test_the_table_of_many_integrals_has_a_column_for_each():
+    result = fwbq.integrate(lambda x: np.column_stack([x[:, 0], x[:, 0] ** 2]), fwbq.Uniform(0.0, 1.0), n=10, rng=0)
+    assert list(result.to_frame().columns) == ["x1", "value1", "value2"]
+    assert "integral 2" in result.summary()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -22,8 +21,10 @@ from ..posterior import (
     calibrated,
     condition,
 )
-from ..process import FAMILIES, SCALE_MIXTURES, Fit, KernelFamily, LengthscalePrior
+from ..process import DRAWS, FAMILIES, SCALE_MIXTURES, Fit, KernelFamily, LengthscalePrior
 from ..rules import PRIOR_MEANS, PriorMean, Rule, bayes_rule
+from .bisection import bisections
+from .forecast import Forecast, forecast
 from .frame import Frame, natural
 from .result import IntegrationResult
 
@@ -32,13 +33,18 @@ AnyAmplitude = Amplitude | Literal["calibrated"]
 
 AMPLITUDES = ("calibrated", "marginal", "ml", "loo")
 #: Up to so many columns of values each have their own kernel in the posterior; more of them share one, because every
-#: search costs about a second at n = 100. One kernel for all serves none well when they differ: a linear column beside
+#: column costs a fit (0.1 s at n = 100). One kernel for all serves none well when they differ: a linear column beside
 #: a wave asks for endless length-scales.
 SEPARATE_COLUMNS = 16
 #: Under the right kernel the amplitude by leave-one-out exceeded that by maximum likelihood by a factor 4 in fewer than
 #: one of a thousand samples (four kernels, n from 10 to 100, one to five dimensions): at ten times the kernel does not
 #: fit. The other way round (the likelihood expects larger errors than there are) the interval is too wide, not wrong.
 DISAGREEMENT = 10.0
+
+_INSTEAD = (
+    "the kernels tried are sums of ExpQuad kernels that resemble Matern kernels, because products of Matern kernels "
+    "have no embedding under this measure"
+)
 
 
 class KernelModel:
@@ -78,6 +84,8 @@ class KernelModel:
         # A coordinate that does not vary has scale zero; any length-scale will do for it.
         self.prior = LengthscalePrior(np.where(scale > 0.0, scale, 1.0))
         self.families = () if isinstance(kernel, Kernel) else _families(kernel, self.frame.measure, self.prior)
+        #: What the status says of the kernels that were tried, if not the usual ones.
+        self.note = _INSTEAD if self.families is SCALE_MIXTURES else ""
 
     def first_embedding(self) -> Embedding:
         """Return the embedding before any value is known."""
@@ -90,55 +98,72 @@ class KernelModel:
         """Return the embedding of a kernel in natural coordinates."""
         return embed(kernel, self.frame.measure)
 
-    def search_kernel(self, points: FloatArray, values: FloatArray) -> Kernel:
+    def search_kernel(self, x: FloatArray, values: FloatArray) -> Kernel:
         """Return the kernel under which further points are sought, given values at points (n, d), n >= 3.
 
         It is the most probable one, but no length-scale exceeds the centre of its prior: a fit to few values may find a
         coordinate irrelevant, and points chosen under it would never find out that it is not.
         """
-        found = self._fit(points, values, draws=0)
+        found = self._fit(x, values, draws=0)
         d = self.prior.dim
         theta = found.theta.copy()
         theta[:d] = np.minimum(theta[:d], self.prior.location(found.family)[:d])
         return found.family.kernel(theta, d)
 
+    def quick(self, x: FloatArray, values: FloatArray, kernel: Kernel) -> IntegralPosterior:
+        """Return the posterior under one kernel: a first look, at a tenth of the cost of `conclude`."""
+        return self._condition(self._rule(kernel, x, thorough=False), values)
+
+    def bisections(self, x: FloatArray, values: FloatArray, n: int, kernel: Kernel) -> FloatArray:
+        """Return at most n points where the values are known worst under one kernel; see `bisections`."""
+        rule = self._rule(kernel, x, thorough=False)
+        return bisections(rule, rule.values(values), n)
+
+    def forecast(self, x: FloatArray, values: FloatArray, new: FloatArray, kernel: Kernel) -> Forecast:
+        """Return the predictions under one kernel of the values at `new` points."""
+        return forecast(kernel, x, values, new, constant=self.prior_mean == "constant")
+
     def conclude(self, points: FloatArray, values: FloatArray) -> IntegrationResult:
         """Return the posterior given values at points (n, d) in original coordinates.
 
-        The status of the result holds numerical trouble only, or nothing.
+        The status of the result holds what is peculiar to the kernels or to the numbers, or nothing.
         """
         x = self.frame.to_natural(points)
         if self.fixed is not None or len(points) < 3:
             embedding = self.first_embedding()
             rule = bayes_rule(embedding, x, prior_mean=self.prior_mean)
             given = self._condition(rule, values)
-            return IntegrationResult(given, rule, embedding.kernel, points, values, _note(rule))
-        found = self._fit(points, values, draws=process.DRAWS)
-        posterior: AveragedPosterior | ColumnPosteriors = self._average(x, values, found)
+            return IntegrationResult(given, rule, embedding.kernel, points, values, self._notes(rule, values))
+        posterior: AveragedPosterior | ColumnPosteriors
         if values.ndim == 2 and 1 < values.shape[1] <= SEPARATE_COLUMNS:
             columns = [np.ascontiguousarray(column) for column in values.T]
             posterior = ColumnPosteriors(
-                tuple(self._average(x, column, self._fit(points, column, draws=process.DRAWS)) for column in columns)
+                tuple(self._average(x, column, self._fit(x, column, draws=DRAWS)) for column in columns)
             )
-        rule = bayes_rule(self.embedding(found.kernel), x, prior_mean=self.prior_mean)
+            found = self._fit(x, values, draws=0)
+        else:
+            found = self._fit(x, values, draws=DRAWS)
+            posterior = self._average(x, values, found)
+        rule = self._rule(found.kernel, x)
         _warn_of_disagreement(rule, values)
-        return IntegrationResult(posterior, rule, found.kernel, points, values, _note(rule))
+        return IntegrationResult(posterior, rule, found.kernel, points, values, self._notes(rule, values))
+
+    def _notes(self, rule: Rule, values: FloatArray) -> str:
+        trouble = "" if rule.status == "ok" else rule.status
+        return "; ".join(filter(None, [self.note, trouble, like_a_likelihood(values)]))
+
+    # Points are in natural coordinates from here on.
+
+    def _rule(self, kernel: Kernel, x: FloatArray, *, thorough: bool = True) -> Rule:
+        return bayes_rule(self.embedding(kernel), x, prior_mean=self.prior_mean, thorough=thorough)
 
     def _average(self, x: FloatArray, values: FloatArray, found: Fit) -> AveragedPosterior:
-        rules = [
-            bayes_rule(self.embedding(m.kernel), x, prior_mean=self.prior_mean, thorough=False) for m in found.members
-        ]
-        weights = np.array([member.weight for member in found.members])
-        return AveragedPosterior(tuple(self._condition(rule, values) for rule in rules), weights)
+        components = tuple(self.quick(x, values, member.kernel) for member in found.members)
+        return AveragedPosterior(components, np.array([member.weight for member in found.members]))
 
-    def _fit(self, points: FloatArray, values: FloatArray, draws: int) -> Fit:
+    def _fit(self, x: FloatArray, values: FloatArray, draws: int) -> Fit:
         return process.fit(
-            self.frame.to_natural(points),
-            values,
-            scale=self.prior.scale,
-            families=self.families,
-            prior_mean=self.prior_mean,
-            draws=draws,
+            x, values, scale=self.prior.scale, families=self.families, prior_mean=self.prior_mean, draws=draws
         )
 
     def _condition(self, rule: Rule, values: FloatArray) -> IntegralPosterior:
@@ -154,20 +179,42 @@ def _families(kernel: type[Stationary] | None, measure: Measure, prior: Lengthsc
             raise _validate.not_a_kernel(kernel)
         return (KernelFamily(kernel.__name__, kernel),)
 
-    def embeds(families: Sequence[KernelFamily]) -> bool:
-        try:
-            for family in families:
-                embed(family.kernel(prior.location(family), prior.dim), measure)
-        except TypeError:
-            return False
-        return True
-
-    # A mixture of correlated Gaussians has no coordinates in which all its components factorise.
-    return FAMILIES if embeds(FAMILIES) else SCALE_MIXTURES
+    # A mixture of correlated Gaussians has no coordinates in which all its components factorise, and so no embedding
+    # of a product of Matern kernels; `embed` says so by a TypeError, and the status of the result says so too.
+    try:
+        for family in FAMILIES:
+            embed(family.kernel(prior.location(family), prior.dim), measure)
+    except TypeError:
+        return SCALE_MIXTURES
+    return FAMILIES
 
 
-def _note(rule: Rule) -> str:
-    return "" if rule.status == "ok" else rule.status
+def like_a_likelihood(values: FloatArray) -> str:
+    """Return a remark if the values look like those of a likelihood: none negative, and few make nearly all the sum.
+
+    The remark is for 20 values or more, of which a tenth make 99 % of the sum: a process on the values themselves then
+    knows little more than that the others are zero, while one on their logarithms sees all of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.linspace(-5.0, 5.0, 50)
+    >>> like_a_likelihood(1.0 + x**2), like_a_likelihood(np.exp(-50.0 * x**2))[:38]
+    ('', 'the integrand looks like a likelihood:')
+    """
+    n = len(values)
+    if n < 20 or np.any(values < 0.0):
+        return ""
+    f, _ = process.normalise(values.reshape(n, -1))
+    descending = np.sort(f, axis=0)[::-1]
+    total = descending.sum(axis=0)
+    few = n // 10
+    if not np.all((total > 0.0) & (descending[:few].sum(axis=0) >= 0.99 * total)):
+        return ""
+    return (
+        f"the integrand looks like a likelihood: no value is negative, and {few} of {n} make 99 % of their sum. If it "
+        "is one, pass its logarithm to `fwbq.evidence`, which finds such a peak with far fewer evaluations"
+    )
 
 
 def _warn_of_disagreement(rule: Rule, values: FloatArray) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._reason import Reason
 from ..kernels import Kernel
 from ..posterior import AveragedPosterior, ColumnPosteriors, IntegralPosterior
 from ..rules import Rule
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FloatArray = NDArray[np.float64]
 
@@ -37,6 +41,11 @@ class IntegrationResult:
         Why it stopped, and anything that a reader should know.
     n_skipped : int
         Points at which f failed, under ``on_error="skip"``.
+    reason : Reason
+        Why it stopped, for programs: the sentence of this member begins the status.
+    success : bool
+        Whether what was asked for was reached: the tolerance if there was one, else all evaluations that were asked
+        for or could be of use.
     """
 
     posterior: IntegralPosterior | AveragedPosterior | ColumnPosteriors
@@ -46,6 +55,8 @@ class IntegrationResult:
     values: FloatArray
     status: str
     n_skipped: int = 0
+    reason: Reason = Reason.OPEN
+    success: bool = True
 
     @property
     def mean(self) -> Any:
@@ -65,6 +76,50 @@ class IntegrationResult:
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """Return the central interval that holds the integral with probability `level`."""
         return self.posterior.interval(level)
+
+    def summary(self) -> str:
+        """Return the answer in a few readable lines.
+
+        Examples
+        --------
+        >>> import numpy as np, fwbq
+        >>> result = fwbq.integrate(lambda x: x[:, 0] ** 2, fwbq.Uniform([0.0], [1.0]), n=12, rng=0)
+        >>> print(result.summary().splitlines()[2])
+        evaluations   12
+        """
+        m, sd = np.atleast_1d(self.mean), np.atleast_1d(self.sd)
+        low, high = (np.atleast_1d(bound) for bound in self.interval(0.95))
+        lines = []
+        for j in range(len(m)):
+            label = "integral" if len(m) == 1 else f"integral {j + 1}"
+            lines.append(f"{label:<13} {m[j]:.10g} ± {sd[j]:.2g}")
+            lines.append(f"95 % interval [{low[j]:.10g}, {high[j]:.10g}]")
+        skipped = f" ({self.n_skipped} skipped)" if self.n_skipped else ""
+        lines.append(f"evaluations   {self.n_evaluations}{skipped}")
+        lines.append(f"kernel        {self.kernel!r}")
+        lines.append(f"success       {self.success} ({self.reason.name})")
+        lines.append(f"status        {self.status}")
+        return "\n".join(lines)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the points and values as a table: columns x1, ..., xd and value, or value1, ..., valuem.
+
+        Examples
+        --------
+        >>> import numpy as np, fwbq
+        >>> result = fwbq.integrate(lambda x: x[:, 0] ** 2, fwbq.Uniform([0.0], [1.0]), n=12, rng=0)
+        >>> frame = result.to_frame()
+        >>> list(frame.columns), bool(np.allclose(frame.value, frame.x1**2))
+        (['x1', 'value'], True)
+        """
+        import pandas as pd
+
+        columns = {f"x{i + 1}": x for i, x in enumerate(self.points.T)}
+        if self.values.ndim == 1:
+            columns["value"] = self.values
+        else:
+            columns |= {f"value{j + 1}": f for j, f in enumerate(self.values.T)}
+        return pd.DataFrame(columns)
 
     def __repr__(self) -> str:
         cost = f"{self.n_evaluations} evaluations; {self.status}"

@@ -12,20 +12,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _validate
+from .._reason import Reason
 from ..designs import Design
 from ..embeddings import Embedding
 from ..kernels import Kernel, Stationary
 from ..measures import Measure
 from ..rules import PriorMean
 from . import state
+from .forecast import Forecast
 from .model import AnyAmplitude, KernelModel
 from .result import IntegrationResult
 from .sequence import first_points, next_points, spread
 
 FloatArray = NDArray[np.float64]
 
-#: The kernel is fitted anew when the number of values has grown by this factor since the last fit.
-REFIT_GROWTH = 1.5
+#: The kernel for the choice of points is fitted anew when the number of values has grown by this factor since the last
+#: fit: fits then cost twice the last one in all, however many batches there are.
+REFIT_GROWTH = 2.0
 
 
 class Integration:
@@ -97,6 +100,7 @@ class Integration:
         self._spread = 0
         self._search: tuple[int, Kernel] | None = None
         self._ended: str | None = None
+        self._reason: Reason | None = None
         self._answer: IntegrationResult | None = None
 
     @property
@@ -177,6 +181,59 @@ class Integration:
             if self._waiting.pop(point.tobytes(), None) is not None:
                 self._skipped += 1
 
+    @property
+    def reason(self) -> Reason:
+        """`Reason.OPEN`, or why `ask` returned fewer points than asked for."""
+        return self._reason or Reason.OPEN
+
+    def forecast(self, points: ArrayLike) -> Forecast | None:
+        """Predict values at points before they are told, under the kernel that points are sought with.
+
+        Parameters
+        ----------
+        points : array_like, shape (q, d)
+            Points without values.
+
+        Returns
+        -------
+        Forecast or None
+            None when no kernel has been fitted yet.
+        """
+        kernel = self._leading()
+        if kernel is None:
+            return None
+        new = _validate.points(points, "points", self._measure.dim)
+        to_natural = self._model.frame.to_natural
+        x, values = self._data()
+        return self._model.forecast(to_natural(x), values, to_natural(new), kernel)
+
+    def half_width(self, level: float = 0.95, *, quick: bool = False) -> float:
+        """Return half the width of the interval of this probability, the largest of m integrals.
+
+        Parameters
+        ----------
+        level : float
+            Probability of the interval.
+        quick : bool
+            Under the kernel that points are sought with alone, at a tenth of the cost; infinite before the first fit.
+        """
+        kernel = self._leading() if quick else None
+        if quick and kernel is None:
+            return float("inf")
+        if kernel is not None:
+            x, values = self._data()
+            low, high = self._model.quick(self._model.frame.to_natural(x), values, kernel).interval(level)
+        else:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)  # said once, of the result that is returned
+                low, high = self.result().interval(level)
+        return float(np.max(np.asarray(high) - np.asarray(low)) / 2.0)
+
+    def _leading(self) -> Kernel | None:
+        if self._model.fixed is not None:
+            return self._model.fixed.kernel if self._known else None
+        return None if self._search is None else self._search[1]
+
     def result(self, status: str | None = None) -> IntegrationResult:
         """Return the posterior given all values told so far.
 
@@ -199,8 +256,9 @@ class Integration:
         if self._answer is None:
             self._answer = self._model.conclude(*self._data())
         skipped = f"{self._skipped} points skipped because f failed there" if self._skipped else ""
-        notes = [status or self._ended or "can be continued", skipped, self._answer.status]
-        return replace(self._answer, status="; ".join(filter(None, notes)), n_skipped=self._skipped)
+        why = status or self._ended or Reason.OPEN.sentence(n=self.n_evaluations)
+        notes = [why, skipped, self._answer.status]
+        return replace(self._answer, status="; ".join(filter(None, notes)), n_skipped=self._skipped, reason=self.reason)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a JSON file, exact to the bit; a run loaded from it continues as this one would.
@@ -224,6 +282,7 @@ class Integration:
             "counts": [self._skipped, self._asks, self._spread],
             "search": None if self._search is None else [self._search[0], self._search[1].spec()],
             "ended": self._ended,
+            "reason": None if self._reason is None else self._reason.name,
         }
         state.write(path, record)
 
@@ -263,6 +322,7 @@ class Integration:
         if record["search"] is not None:
             run._search = int(record["search"][0]), state.kernel_from(record["search"][1])
         run._ended = record["ended"]
+        run._reason = None if record.get("reason") is None else Reason[record["reason"]]
         return run
 
     def _seed(self, *key: int) -> np.random.SeedSequence:
@@ -277,7 +337,7 @@ class Integration:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that a design has ended is said in the status
             points = self._sequence.take(n + batch)
-        self._ended = None if len(points) == n + batch else self._sequence.status
+        self._note_end(None if len(points) == n + batch else Reason.DESIGN, len(points), self._sequence.status)
         return np.asarray(points[n:] + 0.0)
 
     def _from_model(self, batch: int) -> FloatArray:
@@ -286,20 +346,33 @@ class Integration:
         if self.n_evaluations < self.n_first:
             points = spread(self._model.first_embedding(), self._spread + batch, self._seed(0))[self._spread :]
             self._spread += len(points)
-            self._ended = None if len(points) == batch else "every point of the sample is evaluated"
+            self._note_end(None if len(points) == batch else Reason.EXHAUSTED, self._spread)
         else:
             self._asks += 1
             there = frame.to_natural(self._everywhere())
+            embedding = self._search_embedding()
+            wanted = there[:0]
+            if self._design is None and self._model.fixed is None:
+                x, values = self._data()
+                wanted = self._model.bisections(frame.to_natural(x), values, batch // 4, embedding.kernel)
             seed = self._seed(2, self._asks)
-            points, self._ended = next_points(self._search_embedding(), there, batch, seed, self._design)
+            points, reason, ending = next_points(
+                embedding, there, batch, seed, self._design, self._model.prior_mean, wanted
+            )
+            self._note_end(reason, len(there) + len(points), ending)
         return np.asarray(frame.to_original(points) + 0.0)
+
+    def _note_end(self, reason: Reason | None, n: int, status: str = "") -> None:
+        self._reason = reason
+        self._ended = None if reason is None else reason.sentence(n=n, status=status)
 
     def _search_embedding(self) -> Embedding:
         if self._model.fixed is not None:
             return self._model.fixed
         n = self.n_evaluations
         if self._search is None or n >= REFIT_GROWTH * self._search[0]:
-            self._search = n, self._model.search_kernel(*self._data())
+            x, values = self._data()
+            self._search = n, self._model.search_kernel(self._model.frame.to_natural(x), values)
         return self._model.embedding(self._search[1])
 
     def _everywhere(self) -> FloatArray:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._reason import Reason
 from ..designs import QMC, Design
 from ..designs.continued import ContinuedSBQ
 from ..embeddings import Embedding
-from ..measures import Empirical
+from ..measures import Empirical, Measure
+from ..rules import PriorMean
 
 FloatArray = NDArray[np.float64]
 DesignFactory = Callable[..., Design]
@@ -34,8 +37,14 @@ def spread(embedding: Embedding, n: int, seed: np.random.SeedSequence) -> FloatA
 
 
 def next_points(
-    embedding: Embedding, known: FloatArray, n: int, seed: np.random.SeedSequence, factory: DesignFactory | None
-) -> tuple[FloatArray, str | None]:
+    embedding: Embedding,
+    known: FloatArray,
+    n: int,
+    seed: np.random.SeedSequence,
+    factory: DesignFactory | None,
+    prior_mean: PriorMean,
+    wanted: FloatArray,
+) -> tuple[FloatArray, Reason | None, str]:
     """Return up to n points that are not among the known ones, and why there are fewer, if so.
 
     Parameters
@@ -49,24 +58,88 @@ def next_points(
     seed : SeedSequence
         For the candidates.
     factory : callable, optional
-        ``factory(embedding, rng=...)`` gives a design, whose first points that are new are taken. By default
-        sequential Bayesian quadrature, continued from the known points.
+        ``factory(embedding, rng=...)`` gives a design, whose first points that are new are taken. By default the points
+        `wanted`, some `witnesses`, then sequential Bayesian quadrature, continued from all points there are.
+    prior_mean : {"zero", "constant"}
+        Mean of the process whose error the default design lowers.
+    wanted : (at most n, d) array
+        Points that the default begins with, if they are not known.
+
+    Returns
+    -------
+    points : (at most n, d) array
+    reason : Reason or None
+        None when there are n points.
+    status : str
+        What the design of the factory says of its end.
     """
     if factory is not None:
         return _fresh(factory(embedding, rng=np.random.default_rng(seed)), known, n)
     measure = embedding.measure
     if isinstance(measure, Empirical):
         candidates = np.unique(measure.points, axis=0)
+        first = known[:0]
     else:
         candidates = measure.from_uniform(_sobol(measure.uniform_dim, max(CANDIDATES, 4 * n), seed))
-    design = ContinuedSBQ(embedding, known, candidates)
+        first = np.concatenate([wanted, witnesses(measure, len(known), n, seed)])[:n]
+        first = first[~np.array([bool((known == point).all(axis=1).any()) for point in first], dtype=bool)]
+    there = np.concatenate([known, first])
+    design = ContinuedSBQ(embedding, there, candidates, prior_mean=prior_mean)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that a design has ended is said in the status
-        points = design.take(n)
+        rest = design.take(n - len(first)) if n > len(first) else known[:0]
+    points = np.concatenate([first, rest])
     if len(points) == n:
-        return points, None
-    known_count = len(known) + len(points)
-    return points, f"numerical rank: under the fitted kernel further points add nothing to {known_count} evaluations"
+        return points, None, ""
+    exhausted = isinstance(measure, Empirical) and len(there) + len(rest) >= len(candidates)
+    return points, Reason.EXHAUSTED if exhausted else Reason.RANK, design.status
+
+
+def witnesses(measure: Measure, known: int, n: int, seed: np.random.SeedSequence) -> FloatArray:
+    """Return a few points close to the faces of the support, for a batch of n after `known` others.
+
+    Points that minimise the error of a stationary kernel keep half a spacing from the edge of the support. What f does
+    beyond them is then nobody's knowledge: of 95 % intervals for sqrt(x), x^0.3 and log(x) on [0, 1] with 20 and 40
+    points six in ten held the truth. With points a quarter of a spacing from the faces nearly all did, and the errors
+    were half as large.
+
+    There are some in every batch up to 32 points, and then whenever the number of points passes a power of four: they
+    come closer to the faces as the others do, but no cluster of them forms, which a stationary kernel can only explain
+    by a large amplitude. (With witnesses in every batch sqrt(x) was known to 1e-3 after 176 evaluations, so after 62;
+    with none in the batches between 16 and 32, coverage was 60 to 80 %.) They are every fourth point at most: of the
+    transformation from the unit cube each has one coordinate at 1 / (4 total) or one minus that, and the others at
+    random.
+    """
+    total = known + n
+    if known >= 32 and math.floor(math.log2(total) / 2.0) == math.floor(math.log2(known) / 2.0):
+        return np.empty((0, measure.dim))
+    generator = np.random.default_rng(seed)
+    faces = generator.permutation(_faces(measure))[: total // 4 - known // 4]
+    u = generator.random((len(faces), measure.uniform_dim))
+    depth = 0.25 / total
+    for row, (i, side) in zip(u, faces, strict=True):
+        row[i] = 1.0 - depth if side else depth
+    return measure.from_uniform(u)
+
+
+def _faces(measure: Measure) -> NDArray[np.intp]:
+    """Return (coordinate, side) of the faces at which the support ends, (F, 2); none where it goes on for ever.
+
+    Between the quantiles 2^-27 and 2^-53 a distribution with a bound moves by less than a thousandth of its standard
+    deviation (1e-4 if the density falls to zero linearly), the Gaussian by 2.6 of them.
+    """
+    dim = measure.uniform_dim
+    if dim != measure.dim:
+        return np.empty((0, 2), dtype=np.intp)
+    faces = []
+    for i in range(dim):
+        for side in (0, 1):
+            u = np.full((2, dim), 0.5)
+            u[:, i] = np.abs(side - np.array([2.0**-27, 2.0**-53]))
+            far, near = measure.from_uniform(u)
+            if np.all(np.abs(far - near) <= 1e-3 * measure.scale):
+                faces.append((i, side))
+    return np.array(faces, dtype=np.intp).reshape(-1, 2)
 
 
 def _sobol(dim: int, n: int, seed: np.random.SeedSequence) -> FloatArray:
@@ -78,9 +151,11 @@ def _sobol(dim: int, n: int, seed: np.random.SeedSequence) -> FloatArray:
         return np.asarray(qmc.Sobol(dim, rng=np.random.default_rng(seed)).random(n))
 
 
-def _fresh(design: Design, known: FloatArray, n: int) -> tuple[FloatArray, str | None]:
+def _fresh(design: Design, known: FloatArray, n: int) -> tuple[FloatArray, Reason | None, str]:
     seen = {point.tobytes() for point in known + 0.0}
     wanted = n
+    # A design under another kernel may begin with known points: ask for more until enough are new, eight times at most
+    # (it then repeats itself).
     for _ in range(8):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -90,9 +165,12 @@ def _fresh(design: Design, known: FloatArray, n: int) -> tuple[FloatArray, str |
             break
         wanted += 2 * (n - len(fresh)) + 8
     chosen = np.array(fresh[:n]).reshape(-1, known.shape[1])
-    return chosen, None if len(chosen) == n else f"the design gives no new points ({design.status})"
+    return chosen, None if len(chosen) == n else Reason.DESIGN, design.status
 
 
 def first_points(dim: int) -> int:
-    """Return the number of points before the first fit: enough to see every length-scale at all."""
+    """Return the number of points before the first fit: two for each length-scale, and two more.
+
+    In more than two dimensions one for each and five more, because the prior ties the length-scales to each other.
+    """
     return 2 * dim + 2 if dim <= 2 else dim + 5

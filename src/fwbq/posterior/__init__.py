@@ -1,7 +1,7 @@
 """Distributions of an integral: given one kernel, averaged over kernels, a column of values at a time."""
 
 from .averaged import AveragedPosterior
-from .calibrated import amplitudes, calibrated
+from .calibrated import amplitudes, calibrated, influences
 from .columns import ColumnPosteriors
 from .single import ESTIMATES, Amplitude, IntegralPosterior, condition
 
@@ -14,4 +14,5 @@ __all__ = [
     "amplitudes",
     "calibrated",
     "condition",
+    "influences",
 ]

@@ -75,6 +75,25 @@ def amplitudes(rule: Rule, values: ArrayLike) -> Amplitudes:
     return Amplitudes(regression.amplitude, loo, influence, _kurtosis(standardised_squares(regression)))
 
 
+def influences(rule: Rule, values: ArrayLike) -> FloatArray:
+    """Return the square of what leaving out each value does to the estimate, (w_i e_i)^2, shape (n,).
+
+    Those of m integrands are added, each relative to its own sum.
+
+    Parameters
+    ----------
+    rule : Rule
+        Made by `bayes_rule`.
+    values : array_like, shape (n,) or (n, m)
+        Values at its points, n >= 2.
+    """
+    f, _ = normalise(rule.values(values))
+    regression = Regression.of(rule.factor, f, constant=rule.prior_mean == "constant")
+    squares = ((rule.weights * regression.leave_one_out()[0].T) ** 2).reshape(-1, len(rule))
+    total = squares.sum(axis=1, keepdims=True)
+    return np.asarray(np.sum(squares / np.where(total > 0.0, total, 1.0), axis=0))
+
+
 def _kurtosis(squares: FloatArray) -> float:
     """Return the kurtosis of standardised errors with these squares, those of m integrands taken together."""
     rms = np.mean(squares, axis=0)

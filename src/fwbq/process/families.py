@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaincinv
+from scipy.special import expit, gammaincinv
 
 from ..kernels import Differences, ExpQuad, Kernel, Matern12, Matern32, Matern52, Stationary, Sum
 
@@ -43,8 +43,7 @@ class KernelFamily:
         lengths = np.exp(theta[:dim])
         if self.remainder is None:
             return self.main(lengths, 1.0)
-        share = 1.0 / (1.0 + float(np.exp(-theta[dim])))
-        return self.main(lengths, 1.0 - share) + self.remainder(lengths, share)
+        return self.main(lengths, float(expit(-theta[dim]))) + self.remainder(lengths, float(expit(theta[dim])))
 
     def gram(self, theta: FloatArray, x: FloatArray) -> FloatArray:
         """Return the Gram matrix of points x (n, d)."""
@@ -71,8 +70,8 @@ class KernelFamily:
         lengths = np.exp(theta[:dim])
         if self.remainder is None:
             return self.main(lengths, 1.0).pullback(pairs)
-        share = 1.0 / (1.0 + float(np.exp(-theta[dim])))
-        smooth, pull_smooth = self.main(lengths, 1.0 - share).pullback(pairs)
+        share = float(expit(theta[dim]))
+        smooth, pull_smooth = self.main(lengths, float(expit(-theta[dim]))).pullback(pairs)
         rough, pull_rough = self.remainder(lengths, share).pullback(pairs)
         k = smooth + rough
         # d k / d log rho = rho (r - s) / (1 + rho)^2 = share r - share k, and `rough` is share r.

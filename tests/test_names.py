@@ -1,0 +1,53 @@
+"""Names of the package that messages and docstrings mention exist, in a fresh process, under exactly these names."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import fwbq
+
+SOURCE = Path(fwbq.__file__).parent
+NAME = re.compile(r"(?<![\w/.@-])fwbq((?:\.[A-Za-z_]\w*)+)")
+
+RESOLVE = """
+import importlib, sys
+import fwbq
+for name in sys.stdin.read().split():
+    thing, seen = fwbq, "fwbq"
+    for part in name.split("."):
+        seen += "." + part
+        try:
+            thing = getattr(thing, part)
+        except AttributeError:
+            try:
+                thing = importlib.import_module(seen)
+            except ImportError:
+                print(name)
+                break
+"""
+#: Mentioned before it is there: the layer of evidences comes with its own change.
+EXPECTED = {"evidence"}
+
+
+def mentioned():
+    found = {}
+    for path in SOURCE.rglob("*.py"):
+        for match in NAME.finditer(path.read_text()):
+            found.setdefault(match.group(1)[1:], str(path.relative_to(SOURCE)))
+    return found
+
+
+def test_every_name_that_is_mentioned_resolves():
+    names = mentioned()
+    assert {"bayes_rule", "evidence"} <= set(names), "the search finds no names: its pattern is wrong"
+    run = subprocess.run(
+        [sys.executable, "-c", RESOLVE], input="\n".join(names), capture_output=True, text=True, check=True
+    )
+    missing = {name: names[name] for name in run.stdout.split() if name not in EXPECTED}
+    assert not missing
+
+
+def test_every_public_name_resolves_in_a_fresh_process():
+    code = "import fwbq; [getattr(fwbq, name) for name in fwbq.__all__]"
+    subprocess.run([sys.executable, "-c", code], check=True)
