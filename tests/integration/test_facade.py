@@ -343,3 +343,50 @@ def test_a_design_instance_is_refused_with_the_remedy():
     measure = fwbq.Gaussian([0.0], [[1.0]])
     with pytest.raises(TypeError, match="`design` must be a design class"):
         fwbq.integrate(np.cos, measure, n=5, design=fwbq.SBQ(fwbq.embed(fwbq.ExpQuad(1.0), measure)))
+
+
+OBQS = {"class": fwbq.OBQ, "function": lambda e, rng: fwbq.OBQ(e, candidates=200, rng=rng, starts=1)}
+
+
+class TestPointsChosenTogether:
+    @staticmethod
+    def f(x):
+        return np.cos(x[:, 0] + x[:, 1])
+
+    measure = fwbq.Gaussian([0.0, 0.0], np.eye(2))
+
+    @pytest.fixture
+    def batches(self, monkeypatch):
+        """Sizes of the batches asked for."""
+        sizes, ask = [], fwbq.Integration.ask
+        monkeypatch.setattr(fwbq.Integration, "ask", lambda run, batch: sizes.append(batch) or ask(run, batch))
+        return sizes
+
+    def test_in_one_go(self, batches):
+        kernel = fwbq.ExpQuad(1.0)
+        result = fwbq.integrate(self.f, self.measure, n=9, kernel=kernel, design=OBQS["function"], rng=0)
+        assert batches == [9]
+        # The nine points are a local optimum: moving them further gains next to nothing.
+        rule = fwbq.bayes_rule(fwbq.embed(kernel, self.measure), result.points)
+        assert fwbq.refine(rule).mmd2 > 0.99 * rule.mmd2
+
+    def test_the_rest_at_once_after_the_first_fit(self, batches):
+        fwbq.integrate(self.f, self.measure, n=24, design=OBQS["function"], rng=0)
+        assert batches == [8, 16]
+
+    @pytest.mark.parametrize("kernel", [None, fwbq.ExpQuad(1.0)])
+    @pytest.mark.parametrize("design", OBQS)
+    def test_not_with_a_tolerance(self, design, kernel):
+        """Batches from sets of different size would be mixed."""
+
+        def never(x):
+            raise AssertionError("evaluated")
+
+        with pytest.raises(ValueError, match=r"`design` .* pass `n` instead of `tol`"):
+            fwbq.integrate(never, self.measure, tol=1e-3, kernel=kernel, design=OBQS[design], rng=0)
+
+    def test_not_in_portions(self):
+        run = fwbq.Integration(self.measure, kernel=fwbq.ExpQuad(1.0), design=OBQS["function"], rng=0)
+        run.ask(3)
+        with pytest.raises(ValueError, match=r"in one call"):
+            run.ask(3)

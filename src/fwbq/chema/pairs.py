@@ -30,12 +30,12 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp, stdtrit
 
 from .. import _validate
+from ..designs import Spread
 from ..evaluation import Progress
 from ..kernels import Kernel
 from ..selection import Comparison, LogScale, Rest, compare_families
 from ..selection.log_process import LogProcess
 from ..selection.nodes import Nodes, nodes
-from ..selection.spread import Spread
 from . import _checks
 from .compare import KineticFamily, prior
 from .dataset import Dataset

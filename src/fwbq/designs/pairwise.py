@@ -230,20 +230,7 @@ class BlendedPairwise(Design):
         """The candidates (M, d)."""
         return self._potential.candidates
 
-    def rule(self, n: int) -> Rule:
-        """Return the active ones of the first `n` points that entered, with their positive weights.
-
-        Parameters
-        ----------
-        n : int
-            Number of points that entered, at least 1; computed if they do not exist yet.
-
-        Returns
-        -------
-        Rule
-            At most n points; weights positive, summing to one.
-        """
-        n = self._reach(n)
+    def _rule(self, n: int) -> Rule:
         weights = self._snapshots[n - 1]
         active = weights > 0.0
         return weighted_rule(self._embedding, self._points[:n][active], weights[active])
@@ -267,7 +254,7 @@ class BlendedPairwise(Design):
             if i > len(self):
                 self._snapshots.append(self._active.weights.copy())
                 gap = max(self._active.level - self._potential.least(), 0.0)
-                self._append(
+                self._record(
                     self._active.points[-1],
                     index=self._rows[-1],
                     step=self._entry_steps[-1],
@@ -316,10 +303,10 @@ class BlendedPairwise(Design):
                 with self._reweighting():
                     patience -= active.pairwise_steps(max(gap, tolerance), patience)
                 continue
-            known = self._known(point, row)
-            if known is None:
+            atom = self._atom_at(point, row)
+            if atom is None:
                 return point, row
-            rho = self._toward(known)
+            rho = self._toward(atom)
             patience -= 1
             if rho == 0.0:
                 return None
@@ -332,7 +319,7 @@ class BlendedPairwise(Design):
         moved = self._active.weights - before
         self._potential.shift([(int(i), float(moved[i])) for i in np.flatnonzero(moved)])
 
-    def _known(self, point: FloatArray, row: int) -> int | None:
+    def _atom_at(self, point: FloatArray, row: int) -> int | None:
         """Return the number of the atom at this point, None if it never entered."""
         if row >= 0 and row in self._rows:
             return self._rows.index(row)
@@ -340,6 +327,3 @@ class BlendedPairwise(Design):
             if np.array_equal(point, other):
                 return i
         return None
-
-    def _weights(self, n: int) -> FloatArray:
-        return self._snapshots[n - 1]

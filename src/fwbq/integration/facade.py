@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validate
-from ..designs import Design
+from ..designs import Design, PointSet
 from ..evaluation import Evaluator, Journal, Progress
 from ..kernels import Kernel, Stationary
 from ..measures import Measure
@@ -21,6 +21,7 @@ from ..rules import PriorMean
 from .model import AnyAmplitude
 from .result import IntegrationResult
 from .run import Integration
+from .sequence import chosen_together
 
 FloatArray = NDArray[np.float64]
 
@@ -37,7 +38,7 @@ def integrate(
     n: int | None = None,
     tol: float | None = None,
     kernel: Kernel | type[Stationary] | None = None,
-    design: Callable[..., Design] | None = None,
+    design: Callable[..., Design | PointSet] | None = None,
     amplitude: AnyAmplitude = "calibrated",
     prior_mean: PriorMean | None = None,
     executor: Executor | None = None,
@@ -70,6 +71,7 @@ def integrate(
         Stop when half the width of the 95 % interval (of every integral) is at most this. Looked at after every batch.
     kernel, design, amplitude, prior_mean
         As for `Integration`. ``kernel=fwbq.ExpQuad(0.8), amplitude=1.0, design=fwbq.FrankWolfe`` is the paper's method.
+        A design that chooses its n points together (`fwbq.OBQ`) goes with `n`, not with `tol`.
     executor : concurrent.futures.Executor, optional
         Where f is evaluated: threads, processes, or Dask's ``client.get_executor()``. The answer is the same to the
         bit, whatever the number of workers.
@@ -126,6 +128,9 @@ def integrate(
         prior_mean=prior_mean,
         rng=0 if rng is None and journal is not None else rng,
     )
+    at_once = run.all_at_once
+    if at_once and tol is not None:
+        raise chosen_together("pass `n` instead of `tol`")
     status = None
     asked = 0
     with (
@@ -136,7 +141,7 @@ def integrate(
         ) as evaluate,
     ):  # fmt: skip
         while status is None:
-            points = run.ask(_batch(asked, limit, run.n_first, tol is not None))
+            points = run.ask(_batch(asked, limit, run.n_first, tol is not None, at_once))
             asked += len(points)
             done = evaluate(points)
             run.tell(points[done.kept], done.values[done.kept])
@@ -159,12 +164,13 @@ def integrate(
     return result
 
 
-def _batch(asked: int, limit: int, first: int, patient: bool) -> int:
+def _batch(asked: int, limit: int, first: int, patient: bool, at_once: bool) -> int:
     """Return the size of the next batch: everything when nothing is learnt on the way, else as many as there are.
 
-    Someone who waits for a tolerance is served better by batches of half that size.
+    Someone who waits for a tolerance is served better by batches of half that size. A design that chooses all its
+    points together gets the rest in one batch after the first fit.
     """
-    if first == 0 and not patient:
+    if (first == 0 and not patient) or (at_once and asked > 0):
         return limit - asked
     if asked == 0:
         return min(limit, max(first, 8))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _validate
-from ..designs import Design
+from ..designs import Design, PointSet
 from ..embeddings import Embedding
 from ..kernels import Kernel, Stationary
 from ..measures import Measure
@@ -20,7 +20,7 @@ from ..rules import PriorMean
 from . import state
 from .model import AnyAmplitude, KernelModel
 from .result import IntegrationResult
-from .sequence import first_points, next_points, spread
+from .sequence import chosen_together, first_points, next_points, spread
 
 FloatArray = NDArray[np.float64]
 
@@ -41,7 +41,8 @@ class Integration:
     design : callable, optional
         A design class, or a function ``(embedding, rng=...)`` that returns a design. By default evenly spread points
         first, then sequential Bayesian quadrature under the fitted kernel, continued from all points there are. With a
-        kernel *and* a design given, the points are exactly ``design.take(n)``, repeats included.
+        kernel *and* a design given, the points are exactly ``design.take(n)``, repeats included. The points of a
+        `PointSet` (`OBQ`) were chosen together: they must be asked for all at once.
     amplitude : "calibrated", "marginal", "ml", "loo" or float
         How the factor on the kernel's variance is found: see `fwbq.condition`, and `fwbq.posterior.calibrated`
         for the default, which is the marginal one, widened where leave-one-out errors are larger than the kernel
@@ -77,7 +78,7 @@ class Integration:
         measure: Measure,
         *,
         kernel: Kernel | type[Stationary] | None = None,
-        design: Callable[..., Design] | None = None,
+        design: Callable[..., Design | PointSet] | None = None,
         amplitude: AnyAmplitude = "calibrated",
         prior_mean: PriorMean | None = None,
         rng: Any = None,
@@ -87,7 +88,7 @@ class Integration:
         self._model = KernelModel(measure, kernel, amplitude, prior_mean)
         self._design = None if design is None else _validate.design_factory(design, "design")
         self._entropy = [int(word) for word in _validate.generator(rng).integers(2**63, size=2)]
-        self._sequence: Design | None = None
+        self._sequence: Design | PointSet | None = None
         self._asked: list[FloatArray] = []
         self._waiting: dict[bytes, int] = {}
         self._known: dict[bytes, tuple[FloatArray, FloatArray]] = {}
@@ -118,6 +119,15 @@ class Integration:
     def ended(self) -> str | None:
         """Why there were fewer points than asked for, or None."""
         return self._ended
+
+    @property
+    def all_at_once(self) -> bool:
+        """Whether the design is a set of points chosen together, which cannot be asked for in portions."""
+        if self._design is None:
+            return False
+        if isinstance(self._design, type):
+            return issubclass(self._design, PointSet)
+        return isinstance(self._design(self._model.first_embedding(), rng=0), PointSet)
 
     def ask(self, batch: int = 1) -> FloatArray:
         """Return the next points to evaluate.
@@ -274,6 +284,8 @@ class Integration:
             assert self._design is not None
             self._sequence = self._design(self._model.fixed, rng=np.random.default_rng(self._seed(1)))
         n = len(self._asked)
+        if n and isinstance(self._sequence, PointSet):
+            raise chosen_together("ask for all the points in one call")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that a design has ended is said in the status
             points = self._sequence.take(n + batch)

@@ -8,13 +8,12 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..designs import QMC, Design
-from ..designs.continued import ContinuedSBQ
+from ..designs import QMC, SBQ, Design, PointSet
 from ..embeddings import Embedding
 from ..measures import Empirical
 
 FloatArray = NDArray[np.float64]
-DesignFactory = Callable[..., Design]
+DesignFactory = Callable[..., Design | PointSet]
 
 #: Points the default design chooses among. Measured in one to five dimensions: more of them lower the error of smooth
 #: integrands by less than a refit does.
@@ -59,7 +58,7 @@ def next_points(
         candidates = np.unique(measure.points, axis=0)
     else:
         candidates = spread(embedding, max(CANDIDATES, 4 * n), seed)
-    design = ContinuedSBQ(embedding, known, candidates)
+    design = SBQ(embedding, candidates, rng=0, known=known)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that a design has ended is said in the status
         points = design.take(n)
@@ -69,10 +68,10 @@ def next_points(
     return points, f"numerical rank: under the fitted kernel further points add nothing to {known_count} evaluations"
 
 
-def _fresh(design: Design, known: FloatArray, n: int) -> tuple[FloatArray, str | None]:
+def _fresh(design: Design | PointSet, known: FloatArray, n: int) -> tuple[FloatArray, str | None]:
     seen = {point.tobytes() for point in known + 0.0}
     wanted = n
-    for _ in range(8):
+    for _ in range(1 if isinstance(design, PointSet) else 8):  # a larger set would be another one, not a longer one
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             points = design.take(wanted)
@@ -82,6 +81,14 @@ def _fresh(design: Design, known: FloatArray, n: int) -> tuple[FloatArray, str |
         wanted += 2 * (n - len(fresh)) + 8
     chosen = np.array(fresh[:n]).reshape(-1, known.shape[1])
     return chosen, None if len(chosen) == n else f"the design gives no new points ({design.status})"
+
+
+def chosen_together(remedy: str) -> ValueError:
+    """Return the error for a set of points that is asked for in portions."""
+    return ValueError(
+        "`design` gives a set of points that were chosen together, and the set for a larger n does not contain them: "
+        f"{remedy}, or pass a nested design such as fwbq.SBQ"
+    )
 
 
 def first_points(dim: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import __version__, _validate
+from ..designs import Spread
 from ..embeddings import embed
 from ..evaluation import Evaluator, Journal, Progress
 from ..kernels import ExpQuad, Kernel
@@ -25,7 +27,6 @@ from .linear_process import linear_evidences
 from .log_process import LogProcess
 from .model import Family, Model, families
 from .nodes import Nodes, nodes
-from .spread import Spread
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -80,7 +81,9 @@ class _Runner:
 
     def extend(self, n: int, evaluate: Callable[[_Block, Array], Array]) -> int:
         """Evaluate the models in contention at the points up to the n-th; return how many evaluations that took."""
-        points = self.design.take(n)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that a design has ended is said in the status
+            points = self.design.take(n)
         new = points[len(self.values) :]
         if not len(new) or not len(self.active):
             return 0
