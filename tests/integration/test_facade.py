@@ -390,3 +390,36 @@ class TestPointsChosenTogether:
         run.ask(3)
         with pytest.raises(ValueError, match=r"in one call"):
             run.ask(3)
+
+
+class TestRuleInTheCoordinatesOfTheIntegrand:
+    measure = fwbq.Gaussian([1.0, 2.0], [[2.0, 1.2], [1.2, 1.0]])
+
+    @staticmethod
+    def f(x):
+        return x[:, 0] + x[:, 1] + 0.1 * np.sin(x[:, 0] * x[:, 1])
+
+    @pytest.mark.parametrize("n", [2, 30])
+    @pytest.mark.parametrize("kernel", [None, fwbq.Matern52, fwbq.ExpQuad(2.0)], ids=["any", "class", "instance"])
+    def test_points_of_the_rule_are_points_of_f(self, kernel, n):
+        result = fwbq.integrate(self.f, self.measure, n=n, kernel=kernel, rng=0)
+        assert {tuple(x) for x in result.rule.points} <= {tuple(x) for x in result.points}
+        by_rule = result.rule.integrate(self.f(result.rule.points))
+        if n == 30:
+            # The answer is averaged over kernels, the rule is that of one of them: both are within the interval.
+            low, high = result.interval(0.999)
+            assert low <= by_rule <= high
+            assert by_rule == pytest.approx(3.0, abs=0.1)
+        else:
+            assert by_rule == pytest.approx(result.mean, rel=1e-12)
+        assert result.rule.embedding.measure is self.measure
+        assert result.rule.embedding.kernel is result.kernel
+
+    def test_rule_can_be_saved_extended_and_made_again(self, tmp_path):
+        result = fwbq.integrate(self.f, self.measure, n=20, kernel=fwbq.Matern32, rng=0)
+        result.rule.save(tmp_path / "rule.json")
+        loaded = fwbq.load_rule(tmp_path / "rule.json")
+        again = fwbq.bayes_rule(loaded.embedding, result.points, prior_mean="constant")
+        np.testing.assert_array_equal(again.weights, result.rule.weights)
+        more = fwbq.SBQ(loaded.embedding, 500, rng=0, known=result.points, prior_mean="constant")
+        assert more.rule(5).mmd2 < result.rule.mmd2

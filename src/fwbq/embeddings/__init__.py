@@ -15,6 +15,7 @@ from .gaussian import ExpQuadGaussians
 from .mixture import MixtureEmbedding
 from .random_fourier import FeatureEmbedding
 from .stein import SteinEmbedding
+from .whitened import WhitenedEmbedding
 
 __all__ = [
     "Combination",
@@ -25,6 +26,7 @@ __all__ = [
     "FeatureEmbedding",
     "MixtureEmbedding",
     "SteinEmbedding",
+    "WhitenedEmbedding",
     "available",
     "cross",
     "embed",

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any, TypeVar
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _validate
@@ -181,14 +180,3 @@ def table() -> str:
     """
     rows = [(k.__name__, m.__name__, _REGISTRY[k, m][1]) for k, m in available()]
     return "\n".join(f"| {' | '.join(row)} |" for row in [("kernel", "measure", "method"), ("---",) * 3, *rows])
-
-
-def products_of_others(parts: list[Array]) -> list[Array]:
-    """Return for each array the product of all the others, without dividing."""
-    before = [np.ones_like(parts[0])]
-    after = [np.ones_like(parts[0])]
-    for part in parts[:-1]:
-        before.append(before[-1] * part)
-    for part in parts[:0:-1]:
-        after.append(after[-1] * part)
-    return [b * a for b, a in zip(before, reversed(after), strict=True)]

@@ -6,8 +6,9 @@ import numpy as np
 
 from .._validate import Array
 from ..kernels import ExpQuad, Kernel, Matern, Matern12, Matern32, Matern52, PeriodicSobolev
+from ..kernels.composite import products_of_others
 from ..measures import Gaussian, Measure, Product, TruncatedGaussian, Uniform
-from .base import Embedding, products_of_others, refuse, register
+from .base import Embedding, refuse, register
 from .distribution import DistributionDensity
 from .exp_quad import ExpQuadNormal, ExpQuadUniform
 from .line import Density, Line, UniformOnInterval

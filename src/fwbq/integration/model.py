@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from .. import _validate, process
 from ..embeddings import Embedding, embed
-from ..kernels import Kernel, Stationary
-from ..measures import Measure
+from ..kernels import Kernel, Stationary, Whitened
+from ..measures import Gaussian, Measure
 from ..posterior import (
     Amplitude,
     AveragedPosterior,
@@ -75,6 +75,7 @@ class KernelModel:
         default = "constant" if isinstance(amplitude, str) else "zero"
         self.prior_mean = cast("PriorMean", _validate.choice(prior_mean or default, "prior_mean", PRIOR_MEANS))
         self.kernel = kernel
+        self.measure = measure
         # A kernel that is given lives in the coordinates it was given for.
         self.frame = Frame(measure) if isinstance(kernel, Kernel) else natural(measure)
         self.fixed = embed(kernel, measure) if isinstance(kernel, Kernel) else None
@@ -94,6 +95,14 @@ class KernelModel:
         """Return the embedding of a kernel in natural coordinates."""
         return embed(kernel, self.frame.measure)
 
+    def original_embedding(self, kernel: Kernel) -> Embedding:
+        """Return the embedding in original coordinates of a kernel in natural ones: what a user's rule refers to."""
+        if self.fixed is not None:
+            return self.fixed
+        if isinstance(self.measure, Gaussian) and self.frame.measure is not self.measure:
+            kernel = Whitened(kernel, self.measure.mean, self.measure.cov)
+        return embed(kernel, self.measure)
+
     def search_kernel(self, points: FloatArray, values: FloatArray) -> Kernel:
         """Return the kernel under which further points are sought, given values at points (n, d), n >= 3.
 
@@ -111,12 +120,12 @@ class KernelModel:
 
         The status of the result holds numerical trouble only, or nothing.
         """
-        x = self.frame.to_natural(points)
         if self.fixed is not None or len(points) < 3:
-            embedding = self.first_embedding()
-            rule = bayes_rule(embedding, x, prior_mean=self.prior_mean)
+            embedding = self.original_embedding(self.first_embedding().kernel)
+            rule = bayes_rule(embedding, points, prior_mean=self.prior_mean)
             given = self._condition(rule, values)
             return IntegrationResult(given, rule, embedding.kernel, points, values, _note(rule))
+        x = self.frame.to_natural(points)
         found = self._fit(points, values, draws=DRAWS)
         posterior: AveragedPosterior | ColumnPosteriors = self._average(x, values, found)
         if values.ndim == 2 and 1 < values.shape[1] <= SEPARATE_COLUMNS:
@@ -124,9 +133,10 @@ class KernelModel:
             posterior = ColumnPosteriors(
                 tuple(self._average(x, column, self._fit(points, column, draws=DRAWS)) for column in columns)
             )
-        rule = bayes_rule(self.embedding(found.kernel), x, prior_mean=self.prior_mean)
+        embedding = self.original_embedding(found.kernel)
+        rule = bayes_rule(embedding, points, prior_mean=self.prior_mean)
         _warn_of_disagreement(rule, values)
-        return IntegrationResult(posterior, rule, found.kernel, points, values, _note(rule))
+        return IntegrationResult(posterior, rule, embedding.kernel, points, values, _note(rule))
 
     def _average(self, x: FloatArray, values: FloatArray, found: Fit) -> AveragedPosterior:
         rules = [bayes_rule(self.embedding(m.kernel), x, prior_mean=self.prior_mean) for m in found.members]

@@ -127,7 +127,8 @@ class Integration:
             return False
         if isinstance(self._design, type):
             return issubclass(self._design, PointSet)
-        return isinstance(self._design(self._model.first_embedding(), rng=0), PointSet)
+        made = self._own_design() if self._model.fixed else self._design(self._model.first_embedding(), rng=0)
+        return isinstance(made, PointSet)
 
     def ask(self, batch: int = 1) -> FloatArray:
         """Return the next points to evaluate.
@@ -280,17 +281,21 @@ class Integration:
 
     def _from_design(self, batch: int) -> FloatArray:
         """Points of a given design under a given kernel: exactly its own sequence."""
-        if self._sequence is None:
-            assert self._design is not None
-            self._sequence = self._design(self._model.fixed, rng=np.random.default_rng(self._seed(1)))
-        n = len(self._asked)
-        if n and isinstance(self._sequence, PointSet):
+        design, n = self._own_design(), len(self._asked)
+        if n and isinstance(design, PointSet):
             raise chosen_together("ask for all the points in one call")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that a design has ended is said in the status
-            points = self._sequence.take(n + batch)
-        self._ended = None if len(points) == n + batch else self._sequence.status
+            points = design.take(n + batch)
+        self._ended = None if len(points) == n + batch else design.status
         return np.asarray(points[n:] + 0.0)
+
+    def _own_design(self) -> Design | PointSet:
+        """Return the given design under the given kernel, made once."""
+        if self._sequence is None:
+            assert self._design is not None
+            self._sequence = self._design(self._model.fixed, rng=np.random.default_rng(self._seed(1)))
+        return self._sequence
 
     def _from_model(self, batch: int) -> FloatArray:
         """Evenly spread points until there are values enough to fit, then those that the fitted kernel needs most."""
