@@ -21,6 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, logsumexp, ndtr, owens_t
 
+from .._gauss import gauss_legendre
+
 __all__ = ["decay", "log_orthant"]
 
 FloatArray = NDArray[np.float64]
@@ -30,11 +32,6 @@ _TINY = 1e-300
 _FLOOR = 1e-14
 # Below this the matrix of the binding constraints is singular to rounding.
 _SINGULAR = 1e-13
-
-
-def _legendre(n: int) -> tuple[FloatArray, FloatArray]:
-    x, weight = np.polynomial.legendre.leggauss(n)
-    return (x + 1) / 2, weight / 2
 
 
 def log_orthant(c: FloatArray, r: FloatArray, w: FloatArray) -> FloatArray:
@@ -103,7 +100,7 @@ def _plackett(
     c1: FloatArray, c2: FloatArray, c3: FloatArray, r12: FloatArray, r13: FloatArray, r23: FloatArray, w: FloatArray,
     nodes: int,
 ) -> FloatArray:  # fmt: skip
-    s, weight = _legendre(nodes)
+    s, weight = gauss_legendre(nodes, 0.0, 1.0)
     x, weight = 1 - (1 - s) ** 3, 3 * weight * (1 - s) ** 2
     angle12, angle13 = np.arcsin(np.clip(r12, -1, 1)), np.arcsin(np.clip(r13, -1, 1))
     total = np.zeros_like(w)
@@ -177,7 +174,7 @@ def _tail(h: FloatArray, r: FloatArray) -> FloatArray:
     scale = np.sqrt(np.maximum(1 - corr**2, _SINGULAR))
     # exp(-40) is negligible.
     reach = np.sqrt(rate**2 + 80) - rate
-    s, weight = _legendre(40)
+    s, weight = gauss_legendre(40, 0.0, 1.0)
     node, weight = s**2, 2 * s * weight  # closer together where most of the integral is
     x = reach[:, None] * node
     y = h1[:, None] - x

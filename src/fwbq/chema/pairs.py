@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp, stdtrit
 
 from .. import _validate
+from .._gauss import tensor_grid
 from ..designs import Spread
 from ..evaluation import Progress
 from ..kernels import Kernel
@@ -482,7 +483,7 @@ def _race_nodes(places: LogScale, size: int) -> Nodes:
     """Return a small tensor Gauss rule for the prior of K."""
     x = np.linspace(0.0, 7.0, 4001)
     k, weight = gauss_rule(x, np.exp(-((x - 1.0) ** 2)), size)
-    grid = np.stack([axis.ravel() for axis in np.meshgrid(k, k, k, indexing="ij")], axis=1)
+    grid = tensor_grid([k, k, k])
     log_weights = np.log(np.einsum("i,j,k->ijk", weight, weight, weight)).ravel()
     axes = tuple(places.forward(np.repeat(k[:, None], 3, axis=1)).T)
     return Nodes(places.forward(grid), log_weights, axes)

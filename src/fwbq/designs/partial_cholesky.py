@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dgemv
-from scipy.linalg.lapack import dpstrf
 
+from .._linalg import pivoted_cholesky
 from .base import FloatArray
 
 if TYPE_CHECKING:
@@ -143,6 +143,6 @@ def _pivoted(K: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
     """
     scale = np.sqrt(np.diagonal(K))
     unit = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0.0)
-    factor, order, rank, _ = dpstrf(unit[:, None] * K * unit, tol=RELATIVE_VARIANCE, lower=1)
-    pivots = order[:rank].astype(np.intp) - 1
+    factor, order, rank = pivoted_cholesky(unit[:, None] * K * unit, RELATIVE_VARIANCE)
+    pivots = order[:rank]
     return pivots, np.tril(factor[:rank, :rank]) * scale[pivots, None]

@@ -6,8 +6,9 @@ from math import erf, expm1, hypot, inf, pi, sqrt
 import numpy as np
 
 from .._validate import Array
+from ..measures.standard_normal import scaled_mass
 from .line import Line, UniformOnInterval
-from .normal import NormalOnInterval, scaled_mass
+from .normal import NormalOnInterval
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,13 +7,14 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import eval_legendre, roots_jacobi, roots_legendre, spherical_jn
+from scipy.special import eval_legendre, roots_jacobi, spherical_jn
 
 from .. import _validate
+from .._gauss import gauss_legendre
 from .._validate import Array
 
 ORDER = 20
-NODES, WEIGHTS = roots_legendre(ORDER)
+NODES, WEIGHTS = gauss_legendre(ORDER)
 _DEGREES = np.arange(ORDER)
 # Values at the nodes -> coefficients of the Legendre series.
 TO_SERIES = (_DEGREES[:, None] + 0.5) * eval_legendre(_DEGREES[:, None], NODES) * WEIGHTS

@@ -12,9 +12,10 @@ import numpy as np
 from scipy.special import gammainc
 
 from .._validate import Array
+from ..measures.standard_normal import central_moments, decaying_moments
 from .exp_quad import layers
 from .line import Line, UniformOnInterval
-from .normal import NormalOnInterval, central_moments, decaying_moments
+from .normal import NormalOnInterval
 
 # Coefficients of P and Q in powers of a r, by 2 nu.
 _POLYNOMIAL = {1: (1.0,), 3: (1.0, 1.0), 5: (1.0, 1.0, 1.0 / 3.0)}
