@@ -29,6 +29,11 @@ class WhitenedEmbedding(Embedding):
         self._inner = embed(kernel.kernel, law)
         super().__init__(kernel, measure, self._inner.method)
 
+    @property
+    def accuracy(self) -> float:
+        """That of the embedding in whitened coordinates."""
+        return self._inner.accuracy
+
     def _mean(self, x: Array) -> Array:
         return self._inner.mean(self.kernel.whiten(x))
 

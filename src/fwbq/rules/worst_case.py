@@ -300,9 +300,12 @@ class FeatureWorstCase:
         Phi, with K = Phi Phi'.
     mean_features : (D,) array
         m, with z = Phi m and k_PP = |m|^2.
+    accuracy : float
+        Error of m beyond rounding, as a part of the largest value of each feature.
     """
 
-    def __init__(self, features: FloatArray, mean_features: FloatArray) -> None:
+    def __init__(self, features: FloatArray, mean_features: FloatArray, accuracy: float = 0.0) -> None:
+        self._accuracy = accuracy
         self._unit = power_of_two(float(np.max(np.abs(features), initial=0.0)))
         self._phi = features / self._unit
         self._m = mean_features / self._unit
@@ -315,6 +318,7 @@ class FeatureWorstCase:
         value = math.fsum(exact_dot(residual, residual))
         largest = np.max(np.abs(self._phi), axis=0, initial=0.0)
         error = FEATURE_ERROR * float(np.linalg.norm(largest * np.abs(w).sum() + np.abs(self._m)))
+        error += self._accuracy * float(np.linalg.norm(largest))
         floor = error * (error + 2.0 * math.sqrt(value))
         return Evaluation(value * self._unit**2, floor * self._unit**2)
 
