@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from .. import _validate
 from .._validate import Array
 from ..kernels import Kernel
-from ..measures import Measure
+from ..measures import Measure, as_measure
 
 
 class Embedding(ABC):
@@ -132,8 +132,8 @@ def embed(kernel: Kernel, measure: Measure) -> Embedding:
     Parameters
     ----------
     kernel : Kernel
-    measure : Measure
-        Of the kernel's dimension.
+    measure : Measure, or frozen scipy.stats distribution
+        Of the kernel's dimension; a distribution is a measure of one coordinate.
 
     Returns
     -------
@@ -158,7 +158,7 @@ def embed(kernel: Kernel, measure: Measure) -> Embedding:
     (True, True)
     """
     _validate.instance(kernel, "kernel", Kernel, "pass a kernel such as fwbq.ExpQuad(1.0)")
-    _validate.instance(measure, "measure", Measure, "pass a measure such as fwbq.Gaussian(0.0, 1.0)")
+    measure = as_measure(measure)
     _validate.dimension(measure.dim, kernel.dim, "measure", f"the kernel {type(kernel).__name__}")
     builder = registered(kernel, measure)
     if builder is None:

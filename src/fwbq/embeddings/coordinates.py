@@ -8,6 +8,7 @@ from .._validate import Array
 from ..kernels import ExpQuad, Kernel, Matern12, Matern32, Matern52, PeriodicSobolev
 from ..kernels.composite import products_of_others
 from ..measures import Gaussian, Measure, Product, TruncatedGaussian, Uniform
+from ..measures.distributions import parameters
 from .base import Embedding, refuse, register
 from .distribution import DistributionDensity
 from .line import Density, Line, UniformOnInterval, embed_line
@@ -90,7 +91,7 @@ def density_of(distribution: Any) -> Density:
     """Return the density of a frozen distribution; norm, uniform and truncnorm are recognised."""
     from scipy import stats
 
-    shapes, loc, scale = distribution.dist._parse_args(*distribution.args, **distribution.kwds)
+    shapes, loc, scale = parameters(distribution)
     family = type(distribution.dist)
     if family is type(stats.norm):
         return NormalOnInterval(float(loc), float(scale))

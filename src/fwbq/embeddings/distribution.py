@@ -11,6 +11,7 @@ from scipy.special import eval_legendre
 
 from .. import _validate
 from .._validate import Array
+from ..measures.distributions import parameters
 from .line import NODES, TO_SERIES, Density, Side, panel_nodes
 
 # Values at the nodes of a panel -> values at the nodes of its two halves, by the interpolating polynomial.
@@ -28,6 +29,9 @@ _MOST = 2000
 _TAIL = 1e-20
 _LIGHT_TAIL = 1e-120
 _LIGHT_STEPS = 14
+# Jumps of a histogram are looked for in so many cells. Of two jumps in one cell one is found; the other costs panels,
+# not accuracy.
+_HISTOGRAM_CELLS = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,11 +58,10 @@ class DistributionDensity(Density):
     @cached_property
     def _sides(self) -> tuple[Side, ...]:
         p = self.distribution
-        shapes, loc, scale = p.dist._parse_args(*p.args, **p.kwds)
+        shapes, loc, scale = parameters(p)
         lower, upper = (float(bound) for bound in p.dist.support(*shapes))
         quartiles = np.asarray(p.dist.ppf(np.array([0.25, 0.5, 0.75]), *shapes))
-        # Histograms know their jumps.
-        marks = np.concatenate([quartiles, np.asarray(getattr(p.dist, "_hbins", ()), dtype=np.float64)])
+        marks = np.concatenate([quartiles, _jumps(p.dist, lower, upper)])
         if lower > -np.inf and upper < np.inf:
             middle = 0.5 * (upper - lower)
             parts = [(lower, 1.0, middle), (upper, -1.0, middle)]
@@ -85,7 +88,7 @@ class _FromOrigin:
     """A standard density as a function of the distance from an origin, near which it behaves like distance^power."""
 
     family: Any
-    shapes: tuple[Any, ...]
+    shapes: list[float]
     origin: float
     sign: float
     power: float = 0.0
@@ -104,6 +107,26 @@ class _FromOrigin:
     def _pdf(self, position: Array) -> Array:
         with np.errstate(all="ignore"):
             return np.asarray(self.family.pdf(position, *self.shapes), dtype=np.float64)
+
+
+def _jumps(family: Any, lower: float, upper: float) -> Array:
+    """Return the edges of the bins of a histogram, where its density jumps; nothing for other families.
+
+    Cells of a fine grid across which the density changes are cut in halves until they hold no float between their ends.
+    """
+    from scipy import stats
+
+    if not isinstance(family, stats.rv_histogram):
+        return np.empty(0)
+    grid = np.linspace(lower, upper, _HISTOGRAM_CELLS + 1)
+    values = np.asarray(family.pdf(grid))
+    changed = values[1:] != values[:-1]
+    left, right, value = grid[:-1][changed], grid[1:][changed], values[:-1][changed]
+    for _ in range(64):
+        middle = 0.5 * (left + right)
+        same = np.asarray(family.pdf(middle)) == value
+        left, right = np.where(same, middle, left), np.where(same, right, middle)
+    return np.asarray(right)
 
 
 def _side(density: _FromOrigin, marks: Array, end: float, spread: float) -> Side:

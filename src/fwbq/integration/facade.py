@@ -16,7 +16,7 @@ from .. import _validate
 from ..designs import Design, PointSet
 from ..evaluation import Evaluator, Journal, Progress
 from ..kernels import Kernel, Stationary
-from ..measures import Measure
+from ..measures import Measure, as_measure
 from ..rules import PriorMean
 from .model import AnyAmplitude
 from .result import IntegrationResult
@@ -62,8 +62,8 @@ def integrate(
     ----------
     f : callable
         The integrand: (n, d) -> (n,) or (n, m), or a point (d,) -> number or (m,). m columns are m integrals.
-    measure : Measure
-        The probability measure.
+    measure : Measure, or frozen scipy.stats distribution
+        The probability measure; a distribution is a measure of one coordinate.
     n : int, optional
         Number of evaluations: 100 by default, at most 500 when `tol` is given. With a kernel *and* a design given it is
         the number of iterates, of which repeated ones are evaluated once.
@@ -117,6 +117,7 @@ def integrate(
     >>> bool(low <= np.sin(1.5) * np.exp(-1.0) <= high)
     True
     """
+    measure = as_measure(measure)
     if tol is not None:
         tol = _validate.positive(tol, "tol")
     limit = _validate.count((MOST_FOR_TOL if tol else DEFAULT_N) if n is None else n, "n")

@@ -15,7 +15,7 @@ from .. import _validate
 from ..designs import Design, PointSet
 from ..embeddings import Embedding
 from ..kernels import Kernel, Stationary
-from ..measures import Measure
+from ..measures import Measure, as_measure
 from ..rules import PriorMean
 from . import state
 from .model import AnyAmplitude, KernelModel
@@ -33,7 +33,7 @@ class Integration:
 
     Parameters
     ----------
-    measure : Measure
+    measure : Measure, or frozen scipy.stats distribution
         What the integral is taken under.
     kernel : Kernel or class of kernel, optional
         A kernel is used as it is. A class (``fwbq.Matern32``) has its length-scales found from the values. By default
@@ -83,7 +83,7 @@ class Integration:
         prior_mean: PriorMean | None = None,
         rng: Any = None,
     ) -> None:
-        _validate.instance(measure, "measure", Measure, "pass a measure such as fwbq.Gaussian(0.0, 1.0)")
+        measure = as_measure(measure)
         self._measure = measure
         self._model = KernelModel(measure, kernel, amplitude, prior_mean)
         self._design = None if design is None else _validate.design_factory(design, "design")
