@@ -115,35 +115,11 @@ class OBQ(PointSet):
             array.flags.writeable = False
         return Trace(nothing, mmd2, nothing, index)
 
-    def take(self, n: int) -> FloatArray:
-        """Return the `n` points optimised together (not the first n of a longer sequence).
+    def _points(self, n: int) -> FloatArray:
+        return self._solve(n).points
 
-        Parameters
-        ----------
-        n : int
-            Number of points, at least 1.
-
-        Returns
-        -------
-        (n, d) array
-            A copy. Shorter when the numerical rank of the kernel on the candidates is below `n`.
-        """
-        return self._solve(n).points.copy()
-
-    def rule(self, n: int) -> Rule:
-        """Return the Bayesian quadrature rule on the `n` points optimised together.
-
-        Parameters
-        ----------
-        n : int
-            Number of points, at least 1.
-
-        Returns
-        -------
-        Rule
-            Its points are ``take(n)``.
-        """
-        return bayes_rule(self.embedding, self._solve(n).points, prior_mean=self._prior_mean)
+    def _rule(self, points: FloatArray) -> Rule:
+        return bayes_rule(self.embedding, points, prior_mean=self._prior_mean)
 
     def _solve(self, n: int) -> Descent:
         greedy = self._greedy.take(n)

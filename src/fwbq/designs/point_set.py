@@ -41,7 +41,6 @@ class PointSet(ABC):
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.status}>"
 
-    @abstractmethod
     def take(self, n: int) -> FloatArray:
         """Return the set of `n` points.
 
@@ -55,8 +54,8 @@ class PointSet(ABC):
         (n, d) array
             A copy. Shorter when there are no `n` points that the kernel can tell apart; a warning then says so.
         """
+        return self._points(n).copy()
 
-    @abstractmethod
     def rule(self, n: int) -> Rule:
         """Return the set of `n` points with its own weights.
 
@@ -70,3 +69,12 @@ class PointSet(ABC):
         Rule
             Its points are ``take(n)``.
         """
+        return self._rule(self._points(n))
+
+    @abstractmethod
+    def _points(self, n: int) -> FloatArray:
+        """Return the set of n points, solved once."""
+
+    @abstractmethod
+    def _rule(self, points: FloatArray) -> Rule:
+        """Return the rule on a set."""

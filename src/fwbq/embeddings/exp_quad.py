@@ -10,12 +10,12 @@ from ..kernels import ExpQuad
 from ..measures.standard_normal import scaled_mass
 from .base import register
 from .line import Line, UniformOnInterval
-from .normal import NormalOnInterval
+from .normal import NormalLine, NormalOnInterval
 
 
 @register([ExpQuad], [NormalOnInterval], "closed form")
 @dataclass(frozen=True, eq=False)
-class ExpQuadNormal(Line):
+class ExpQuadNormal(NormalLine):
     r"""ExpQuad, v exp(-(x - y)^2 / (2 l^2)), under N(m, s^2), or under N(m, s^2) restricted to [a, b].
 
     Without bounds, with S^2 = l^2 + s^2,
@@ -42,16 +42,6 @@ class ExpQuadNormal(Line):
     def lengthscale(self) -> float:
         """The length-scale l."""
         return float(self.kernel.lengthscales(1)[0])
-
-    @property
-    def method(self) -> str:
-        """How mean and variance are computed."""
-        return "closed form, variance by 1-d quadrature of it" if self.p.truncated else "closed form"
-
-    @property
-    def accuracy(self) -> float:
-        """Relative error of the double integral where it is taken by quadrature."""
-        return self._double_accuracy if self.p.truncated else 0.0
 
     def mean(self, x: Array) -> Array:
         """Return mu(x) for points x of shape (n,)."""
@@ -114,11 +104,6 @@ class ExpQuadUniform(Line):
     def lengthscale(self) -> float:
         """The length-scale l."""
         return float(self.kernel.lengthscales(1)[0])
-
-    @property
-    def method(self) -> str:
-        """How mean and variance are computed."""
-        return "closed form"
 
     def mean(self, x: Array) -> Array:
         """Return mu(x) for points x of shape (n,)."""

@@ -18,7 +18,7 @@ from ..measures.standard_normal import central_moments, decaying_moments
 from .base import register
 from .exp_quad import layers
 from .line import Line, UniformOnInterval
-from .normal import NormalOnInterval
+from .normal import NormalLine, NormalOnInterval
 
 # Coefficients of P and Q in powers of a r, by 2 nu.
 _POLYNOMIAL = {1: (1.0,), 3: (1.0, 1.0), 5: (1.0, 1.0, 1.0 / 3.0)}
@@ -67,7 +67,7 @@ class _MaternLine(Line):
 
 @register([Matern12, Matern32, Matern52], [NormalOnInterval], "closed form")
 @dataclass(frozen=True, eq=False)
-class MaternNormal(_MaternLine):
+class MaternNormal(_MaternLine, NormalLine):
     r"""Matern-1/2, 3/2 and 5/2 under N(m, s^2), or under N(m, s^2) restricted to [a, b].
 
     With v the kernel's variance, kappa = sqrt(2 nu) s / l, z = (x - m) / s, and phi, Phi the standard Gaussian density
@@ -94,16 +94,6 @@ class MaternNormal(_MaternLine):
     """
 
     p: NormalOnInterval
-
-    @property
-    def method(self) -> str:
-        """How mean and variance are computed."""
-        return "closed form, variance by 1-d quadrature of it" if self.p.truncated else "closed form"
-
-    @property
-    def accuracy(self) -> float:
-        """Relative error of the double integral where it is taken by quadrature."""
-        return self._double_accuracy if self.p.truncated else 0.0
 
     def variance(self) -> float:
         """Return the double integral of the kernel; without bounds X - Y is Gaussian, and it is mu(m) for s sqrt(2)."""
@@ -187,11 +177,6 @@ class MaternUniform(_MaternLine):
     """
 
     p: UniformOnInterval
-
-    @property
-    def method(self) -> str:
-        """How mean and variance are computed."""
-        return "closed form"
 
     def variance(self) -> float:
         """Return the double integral: (2 / W^2) int_0^W (W - t) P(t) exp(-t) dt, W = rate (b - a)."""

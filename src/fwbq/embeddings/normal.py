@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .._validate import Array
 from ..measures.standard_normal import scaled_mass
-from .line import Density, Side
+from .line import Density, Line, Side
 
 _SQRT_2PI = sqrt(2.0 * np.pi)
 # Edges of the panels of a Gaussian: how far the logarithm of the density has fallen from the peak.
@@ -85,3 +85,17 @@ class NormalOnInterval(Density):
         if self.truncated:
             return super().characteristic(frequencies)
         return np.exp(1j * frequencies * self.mean - 0.5 * (frequencies * self.sd) ** 2), "closed form"
+
+
+class NormalLine(Line):
+    """A closed form under a Gaussian on an interval: with bounds the double integral is by quadrature of mu."""
+
+    @property
+    def method(self) -> str:
+        """How mean and variance are computed."""
+        return "closed form, variance by 1-d quadrature of it" if self.p.truncated else "closed form"
+
+    @property
+    def accuracy(self) -> float:
+        """Relative error of the double integral where it is by quadrature."""
+        return self._double_accuracy if self.p.truncated else 0.0

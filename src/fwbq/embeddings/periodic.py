@@ -33,11 +33,6 @@ class SobolevUniform(Line):
     p: UniformOnInterval
 
     @property
-    def method(self) -> str:
-        """How mean and variance are computed."""
-        return "closed form"
-
-    @property
     def _whole(self) -> bool:
         return self.p.lower == 0.0 and self.p.upper == 1.0
 
