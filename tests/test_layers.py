@@ -11,8 +11,8 @@ import fwbq
 SOURCE = Path(fwbq.__file__).parent
 LAYERS = [
     "_validate", "_quasi_random", "_gauss", "_linalg", "kernels", "measures", "embeddings", "rules", "designs",
-    "process", "posterior", "evaluation", "integration", "inference", "selection", "chema", "theory", "problems", "plots",
-    "report", "studies", "cli",
+    "process", "posterior", "evaluation", "integration", "inference", "selection", "chema", "theory", "problems",
+    "plots", "report", "studies", "cli",
 ]  # fmt: skip
 # Conveniences on a result object that load a lower layer only when called.
 CONVENIENCES = {("selection", "plots"), ("selection", "report")}

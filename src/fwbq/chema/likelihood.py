@@ -30,6 +30,7 @@ _CANCELLATION = 1e-4
 _BLOCK = 32_000
 # The same where single matrices are made: fewer and larger steps.
 _MATRICES = 500_000
+# Models that are listed as tuples of names: five million of 80 bytes take 400 MB.
 _MOST_MODELS = 5_000_000
 
 

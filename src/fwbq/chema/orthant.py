@@ -27,8 +27,12 @@ __all__ = ["decay", "log_orthant"]
 
 FloatArray = NDArray[np.float64]
 
+# Probabilities below this are computed again by a method that is accurate relatively: the others are right to about
+# 1e-15 absolutely, so that 1e-8 keeps seven digits.
 _SMALL = 1e-8
+# Stands for zero where a zero would be divided by.
 _TINY = 1e-300
+# Least value of the determinant of a correlation matrix, which rounding may take below zero.
 _FLOOR = 1e-14
 # Below this the matrix of the binding constraints is singular to rounding.
 _SINGULAR = 1e-13

@@ -59,12 +59,15 @@ _PILOT = 32
 _NODES, _MORE_NODES = 6, 12
 # 1 - c^2 below this is rounding: such pairs are not judged by the fast formula but kept.
 _COLLINEAR = 1e-9
+# Pairs judged at a time: their values at some hundred points take a few megabytes.
 _PAIRS_AT_ONCE = 2_000
 # Pairs whose nodes are summed at a time: 216 x 512 float32 are 432 kB.
 _CHUNK = 512
 # Models that decide the kernel of the race: the leading ones.
 _LEADING = 200
+# Added to the Gram matrix of the judge, relative to its diagonal: sums are in float32, which sees nothing below 1e-7.
 _JITTER = 1e-10
+# Added to every upper bound, in log evidence, for the rounding of sums in float32.
 _MARGIN = 1e-3
 
 

@@ -23,6 +23,8 @@ _RESOLVED = 1e-11
 _NEGLIGIBLE = 1e-16
 # Densities with numerical noise of their own stop improving below this: a further cut must gain a factor 1.4.
 _NOISE = 1e-8
+# 70 halvings take a panel of any length to the spacing of the floats; 2000 unresolved panels at once mean that the
+# density is rough everywhere.
 _LEVELS = 70
 _MOST = 2000
 # Tails are followed by doubling until they hold less than this; light ones, which end within 2^12 spreads, further.

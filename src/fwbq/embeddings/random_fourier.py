@@ -13,6 +13,7 @@ from .base import Embedding, refuse, register
 from .coordinates import densities_of
 from .gaussian import scaled_components
 
+# Features held at once: 8 MB.
 _BLOCK = 1 << 20
 
 

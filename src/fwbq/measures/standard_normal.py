@@ -22,6 +22,7 @@ _STEPS = ((2.0, 100), (4.0, 36), (8.0, 16))
 # Below this exponent at the end of the interval 24 Gauss-Legendre nodes are exact to rounding (the integrand varies by
 # less than exp(8)); above, the tail cut off is at most 2 % of the whole and its subtraction loses nothing.
 _SHORT = 8.0
+# exp(-745) is the smallest positive float64.
 _UNDERFLOW = 745.0
 
 

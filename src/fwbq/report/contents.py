@@ -13,9 +13,9 @@ from ..selection import Comparison, label
 from . import words
 from .decision import level
 
-#: Models in the table: the most probable ones.
+#: Models in the table: the most probable ones. Each row makes the page larger, and nobody reads further.
 ROWS = 1000
-#: Members in the figure of inclusion probabilities.
+#: Members in the figure of inclusion probabilities: as many as can be read at its size.
 MEMBERS = 30
 # Draws of the numerical error: two thousand, fewer when the models are so many that memory would not hold them.
 _DRAWS, _NUMBERS = 2000, 20_000_000

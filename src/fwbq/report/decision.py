@@ -11,7 +11,7 @@ from . import words
 
 #: Level at which a run that was given none is called decided.
 LEVEL = 0.95
-# A second model is named as a rival, or models are counted as such, from this P(MAP) on.
+# A second model is named as a rival, or models are counted as such, from this P(MAP) on: one chance in a hundred.
 _RIVAL = 0.01
 
 
