@@ -430,7 +430,7 @@ def compare(design: Design, n: int, *, points: ArrayLike | None = None) -> Bound
     d = diameter(design.embedding.kernel, over) if len(over) <= PAIRS else diameter_bound(design.embedding, over)
     count = np.arange(1, reached + 1)
     mmd2, gap = trace.mmd2[:reached], trace.gap[:reached]
-    # An MMD of rounding errors has no direction left in which to bound R.
+    # Where the MMD is rounding error, mu - g has no meaningful direction along which to bound R.
     radius = radius_bound(np.where(mmd2 > ROUNDING * d * d, gap, np.nan), mmd2)
     # A ball of radius R has diameter 2 R; NaN as long as the run has no gap to bound R with.
     radius = np.where(np.isinf(radius), np.nan, np.minimum(radius, d / 2))

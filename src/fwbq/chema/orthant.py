@@ -113,7 +113,8 @@ def _plackett(
         moving12, moving13 = np.sin(angle12 * node), np.sin(angle13 * node)
         for b, other, angle, ra, rr in ((c2, c3, angle12, moving13, moving12), (c3, c2, angle13, moving12, moving13)):
             cos2 = np.cos(angle * node) ** 2
-            # The floor makes 0/0 of a singular matrix a bound of 0: half of each of two terms that are one.
+            # For a singular matrix numerator and `left` vanish together; the floor makes their quotient zero, and the
+            # two terms of this loop, which coincide then, count one half each.
             left = np.maximum(cos2 * (cos2 - (ra - r23) ** 2 - 2 * ra * r23 * (1 - rr)), _FLOOR)
             bound = (other * cos2 + c1 * (rr * r23 - ra) + b * (rr * ra - r23)) / np.sqrt(left)
             square = (c1 - rr * b) ** 2 / np.maximum(cos2, _TINY) + b**2

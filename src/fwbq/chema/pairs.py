@@ -138,7 +138,8 @@ class _Kernel:
                 np.maximum(c, _COLLINEAR, out=c)
             np.divide(t, c, out=t)
             np.subtract(value, t, out=value)
-            # An exact fit is positive but for rounding; it looks as good as it is and is computed exactly later.
+            # Rounding may take the residual of an exact fit to zero or below; it is kept here and computed exactly
+            # later.
             np.maximum(value, np.finfo(float).tiny, out=value)
             np.log(value, out=value)
             value *= -0.5 * a.n
@@ -242,7 +243,7 @@ class _Sieve:
             node, small = self._buffer[:, : f.shape[1]], self._small[:, : f.shape[1]]
             np.matmul(self._mean, f.astype(np.float32), out=node)
             node += self._log_weights
-            # Nothing at all, and without the slow arithmetic of numbers near the smallest.
+            # exp(-80) counts as nothing; smaller arguments would give subnormal numbers, whose arithmetic is slow.
             np.maximum(node, np.float32(-80.0), out=node)
             np.exp(node, out=node)
             total, spread = (self._sums @ node).astype(np.float64)

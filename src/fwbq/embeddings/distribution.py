@@ -21,13 +21,15 @@ _REFINE = eval_legendre(np.arange(NODES.size), _HALVES[:, None]) @ TO_SERIES
 # Gauss rule is then exact to rounding), or when what is missing is this little mass.
 _RESOLVED = 1e-11
 _NEGLIGIBLE = 1e-16
-# Densities with numerical noise of their own stop improving below this: a further cut must gain a factor 1.4.
+# Some densities of scipy carry numerical noise. An error below this that a further cut does not lower by a factor of
+# 1.4 is taken to be noise.
 _NOISE = 1e-8
 # 70 halvings take a panel of any length to the spacing of the floats; 2000 unresolved panels at once mean that the
 # density is rough everywhere.
 _LEVELS = 70
 _MOST = 2000
-# Tails are followed by doubling until they hold less than this; light ones, which end within 2^12 spreads, further.
+# Tails are followed, doubling the distance, until they hold less than the first of these; tails that are still within
+# 2^12 interquartile ranges then, until they hold less than the second.
 _TAIL = 1e-20
 _LIGHT_TAIL = 1e-120
 _LIGHT_STEPS = 14
@@ -53,7 +55,7 @@ class DistributionDensity(Density):
 
     @cached_property
     def accuracy(self) -> float:
-        """What the mass of the panels lacks to one, and what it changes when each of them is cut in halves."""
+        """Difference of the panels' mass from one, plus its change when each panel is cut in halves."""
         masses = [(_mass(side), _mass(replace(side, edges=_halved(side.edges)))) for side in self.sides()]
         return sum(abs(fine - coarse) for coarse, fine in masses) + abs(1.0 - sum(fine for _, fine in masses))
 
@@ -201,7 +203,7 @@ def _resolve(side: Side, name: str) -> Side:
         if not np.any(unresolved):
             break
         if np.count_nonzero(unresolved) > _MOST:
-            # A density that goes on and on, as of the circular vonmises, or that is nothing but noise.
+            # A density that does not decay, as that of the circular vonmises, or that is noise throughout.
             raise _validate.not_converged(f"the density of {name}", _RESOLVED)
         done.append(middle[unresolved])
         left, right = (

@@ -26,7 +26,8 @@ _MOST = 128
 # Edges of the panels cut around x, in local decay lengths from the point of the wide panel that is nearest to x: fine
 # where the kernel changes, up to exp(-42) = 6e-19 of its value there.
 _GRID = np.array([0.0, 0.7, 1.5, 2.5, 4.0, 6.0, 9.0, 13.0, 19.0, 28.0, 42.0])
-# A wide panel is left out when its bound is this small beside what is there already, or beside the largest bound.
+# A wide panel is left out when the most that it can contribute is less than this part of the integral over the narrow
+# panels, or than this part of the most that any wide panel can contribute.
 _UNSEEN = 1e-17
 _UNSEEN_BOUND = 1e-24
 # Width in log t of the panels between x and the end of a peak: a factor of four in t, over which 20 nodes resolve a
@@ -128,7 +129,7 @@ class QuadratureLine(Line):
             low, high = x[i[0]], x[i[-1]]
             seen = [np.ones(panels.mass.size, dtype=bool) for panels in self._panels]
             if not periodic(self.kernel):
-                # The kernel falls with the distance: what a panel gives at most, and what some panel gives at least.
+                # Because the kernel falls with the distance: the most that each panel contributes, and the least.
                 gaps = [np.maximum(np.maximum(p.low - high, low - p.high), 0.0) for p in self._panels]
                 most = [p.mass * self._profile(gap) for p, gap in zip(self._panels, gaps, strict=True)]
                 spans = [np.maximum(high - p.low, p.high - low) for p in self._panels]
@@ -136,7 +137,8 @@ class QuadratureLine(Line):
                 sure = max(float(part.max(initial=0.0)) for part in least)
                 seen = [part >= _UNSEEN_PANEL * sure for part in most]
             for panels, some in zip(self._panels, seen, strict=True):
-                # Distances from the origin of the side tell apart what x and y themselves cannot.
+                # Distances from the origin of the side: next to it x and y differ by less than the spacing of the
+                # floats.
                 t = (x[i] - panels.side.origin) / panels.side.scale
                 nodes, weights = panels.nodes[some].ravel(), panels.weights[some].ravel()
                 for part in _slices(i.size, _BLOCK // max(1, nodes.size)):

@@ -98,7 +98,7 @@ def _share(comparison: Comparison, draws: np.ndarray) -> str:
     )
     if middle < 0.5:
         others = words.probability(1.0 - middle)
-        text += f" The most probable model need not be probable: the others hold {others} together."
+        text += f" That is less than one half: the other models together hold {others}."
     return text
 
 

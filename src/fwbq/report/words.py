@@ -9,7 +9,7 @@ import unicodedata
 FULL = 2000
 #: Longest name in a sentence: half a line.
 SHORT = 48
-# Marks that reorder the text after them, not only their own.
+# Unicode marks that change the direction of the text after them.
 _DIRECTIONS = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C}
 _SPACES = {0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x85, 0x2028, 0x2029}
 

@@ -49,7 +49,7 @@ _NEAR = 8.0
 
 
 def dataset(number: int) -> tuple[Dataset, dict[str, Any]]:
-    """Return the simulated data set of this number and how it was made; every number is another mixture of settings."""
+    """Return the simulated data set of this number and its settings, which are drawn anew for every number."""
     rng = np.random.default_rng([2016, number])
     settings: dict[str, Any] = {
         "noise": float(np.exp(rng.uniform(np.log(0.005), np.log(0.1)))),
