@@ -143,6 +143,46 @@ def test_known_points_are_checked(embedding, candidates, known):
         fwbq.SBQ(embedding, candidates, known=known)
 
 
+class TestBlendedPairwise:
+    def test_known_points_have_their_best_weights_and_the_error_falls(self, embedding, candidates):
+        known = np.random.default_rng(3).random((8, 2))
+        design = fwbq.BlendedPairwise(embedding, candidates=candidates, known=known)
+        first = fwbq.simplex_rule(embedding, known)
+        errors = [design.rule(n).mmd2 for n in range(1, 11)]
+        assert errors[0] < first.mmd2
+        assert np.all(np.diff(errors) < 0.0)
+        rule = design.rule(10)
+        assert rule.weights.min() > 0.0 and rule.weights.sum() == pytest.approx(1.0)
+        assert {tuple(x) for x in rule.points} <= {tuple(x) for x in [*known, *design.take(10)]}
+        assert design.trace.mmd2[9] == pytest.approx(rule.mmd2, rel=1e-6)
+
+    def test_corrective_goes_on_as_itself(self, embedding, candidates):
+        """With the best weights after every entry, the state after n points depends on these points only."""
+        whole = fwbq.BlendedPairwise(embedding, corrective=True, candidates=candidates)
+        points = whole.take(10)
+        rest = fwbq.BlendedPairwise(embedding, corrective=True, candidates=candidates, known=points[:6])
+        np.testing.assert_array_equal(rest.take(4), points[6:])
+        np.testing.assert_allclose(rest.trace.mmd2, whole.trace.mmd2[6:], rtol=1e-6)
+
+    def test_repeated_points_are_one_atom(self, embedding, candidates):
+        twice = np.concatenate([candidates[:3], candidates[:3]])
+        design = fwbq.BlendedPairwise(embedding, candidates=candidates, known=twice)
+        assert len(design.known) == 3
+        np.testing.assert_array_equal(
+            design.take(4), fwbq.BlendedPairwise(embedding, candidates=candidates, known=candidates[:3]).take(4)
+        )
+
+    def test_nothing_to_add(self):
+        embedding = fwbq.embed(fwbq.ExpQuad(1.0), fwbq.Empirical([[0.0], [1.0]]))
+        design = fwbq.BlendedPairwise(embedding, known=[[0.0], [1.0]])
+        with pytest.warns(RuntimeWarning, match="only 0 of the 1 points asked for exist: optimal on the simplex"):
+            assert len(design.take(1)) == 0
+
+    def test_first_point_and_known_points_contradict(self, embedding, candidates):
+        with pytest.raises(ValueError, match="`initial`"):
+            fwbq.BlendedPairwise(embedding, candidates=candidates, initial=3, known=candidates[:2])
+
+
 class TestSpread:
     measure = fwbq.TruncatedGaussian([1.0, 1.0], [0.5, 0.5])
 

@@ -57,6 +57,16 @@ def best_single_point(potential: Potential) -> int:
     return potential.first_row(int(np.argmin(potential.diagonal - 2.0 * potential.mean)))
 
 
+def first_choice(potential: Potential, initial: int | ArrayLike | None, known: FloatArray) -> int | ArrayLike:
+    """Return the first point of a design without known points, checked: the one given, or the best alone."""
+    if initial is None:
+        return best_single_point(potential)
+    if len(known):
+        raise ValueError("`initial` is the first point of a design, but the `known` points come first: leave it out")
+    chosen_point(potential, initial, "initial")
+    return initial
+
+
 class FrankWolfe(Design):
     r"""Frank-Wolfe on the marginal polytope: cheap points whose rule converges to the mean element.
 
@@ -137,12 +147,7 @@ class FrankWolfe(Design):
         self._oracle = oracle if callable(oracle) else ORACLES[_validate.choice(oracle, "oracle", tuple(ORACLES))]
         points = candidate_points(embedding, candidates, _validate.generator(rng).spawn(1)[0])
         self._potential = Potential(embedding, points)
-        if initial is not None and len(self._known):
-            raise ValueError(
-                "`initial` is the first point of a design, but the `known` points come first: leave it out"
-            )
-        self._initial = best_single_point(self._potential) if initial is None else initial
-        chosen_point(self._potential, self._initial, "initial")
+        self._initial = first_choice(self._potential, initial, self._known)
         self._begin()
         self._unfinished = False
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import nan
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..rules import Rule, weighted_rule
 from ..rules.simplex import simplex_weights
 from .base import Design, FloatArray
 from .candidates import ORACLES, LinearOracle, Potential, candidate_points
-from .frank_wolfe import best_single_point, chosen_point
+from .frank_wolfe import chosen_point, first_choice
 
 if TYPE_CHECKING:
     from ..embeddings import Embedding
@@ -98,6 +99,12 @@ class ActiveSet:
         self._weights[n] = 0.0
         self._residual[n] = float(row[:n] @ self._weights[:n]) - self._mean[n]
         return n
+
+    def start(self) -> None:
+        """Give the atoms their best weights on the simplex, from equal ones."""
+        self.weights[:] = 1.0 / len(self)
+        self._refresh()
+        self.correct()
 
     def toward(self, atom: int) -> float:
         """Take the Frank-Wolfe step to an atom with exact line search and return its length."""
@@ -189,6 +196,9 @@ class BlendedPairwise(Design):
         Re-optimise all weights after each entry.
     candidates, initial, oracle, rng
         As in :class:`FrankWolfe`.
+    known : (N, d) array_like, optional
+        Points that are already there: they are the first atoms, with the best weights on the simplex, and may lose
+        their weight to points that come later. Not with `initial`.
 
     References
     ----------
@@ -214,14 +224,16 @@ class BlendedPairwise(Design):
         initial: int | ArrayLike | None = None,
         oracle: Literal["candidates", "refined"] | LinearOracle = "candidates",
         rng: np.random.Generator | int | None = None,
+        known: ArrayLike | None = None,
     ) -> None:
-        super().__init__(embedding)
+        super().__init__(
+            embedding, None if known is None else _distinct(_validate.points(known, "known", embedding.dim))
+        )
         self._corrective = bool(corrective)
         self._oracle = oracle if callable(oracle) else ORACLES[_validate.choice(oracle, "oracle", tuple(ORACLES))]
         points = candidate_points(embedding, candidates, _validate.generator(rng).spawn(1)[0])
         self._potential = Potential(embedding, points, STORED_BYTES)
-        self._initial = best_single_point(self._potential) if initial is None else initial
-        chosen_point(self._potential, self._initial, "initial")
+        self._initial = first_choice(self._potential, initial, self._known)
         self._snapshots: list[FloatArray] = []
         self._begin()
 
@@ -233,16 +245,25 @@ class BlendedPairwise(Design):
     def _rule(self, n: int) -> Rule:
         weights = self._snapshots[n - 1]
         active = weights > 0.0
-        return weighted_rule(self._embedding, self._points[:n][active], weights[active])
+        return weighted_rule(self._embedding, self._first(n)[active], weights[active])
 
     def _begin(self) -> None:
-        """Start from the first atom."""
+        """Start from the known points with their best weights, or from the first atom."""
         self._active = ActiveSet(self._embedding)
         self._potential.reset()
         self._rows: list[int] = []
         self._entry_steps: list[float] = []
         self._unfinished = False
-        self._enter(*chosen_point(self._potential, self._initial, "initial"))
+        if not len(self._known):
+            self._enter(*chosen_point(self._potential, self._initial, "initial"))
+            return
+        for point in self._known:
+            self._active.enter(point)
+            self._potential.add_atom(point)
+            self._rows.append(-1)
+            self._entry_steps.append(nan)
+        with self._reweighting():
+            self._active.start()
 
     def _extend(self, n: int) -> None:
         if self._unfinished:  # interrupted: the same operations again give the same bits
@@ -250,10 +271,9 @@ class BlendedPairwise(Design):
         self._unfinished = True
         while len(self) < n and self._stopped is None:
             newcomer = self._settle()
-            i = len(self._active)
-            if i > len(self):
+            gap = max(self._active.level - self._potential.least(), 0.0)
+            if len(self._active) > len(self._known) + len(self):
                 self._snapshots.append(self._active.weights.copy())
-                gap = max(self._active.level - self._potential.least(), 0.0)
                 self._record(
                     self._active.points[-1],
                     index=self._rows[-1],
@@ -262,7 +282,7 @@ class BlendedPairwise(Design):
                     mmd2=self._active.mmd2,
                 )
             if newcomer is None:
-                self._stop(f"optimal on the simplex over the candidates (gap {self._gap[-1]:.1e})")
+                self._stop(f"optimal on the simplex over the candidates (gap {gap:.1e})")
             else:
                 self._enter(*newcomer)
         self._unfinished = False
@@ -327,3 +347,8 @@ class BlendedPairwise(Design):
             if np.array_equal(point, other):
                 return i
         return None
+
+
+def _distinct(points: FloatArray) -> FloatArray:
+    """Return the points without repeats, in their order, read-only."""
+    return _validate.readonly(points[np.sort(np.unique(points, axis=0, return_index=True)[1])])
