@@ -127,7 +127,10 @@ class Integration:
             return False
         if isinstance(self._design, type):
             return issubclass(self._design, PointSet)
-        made = self._own_design() if self._model.fixed else self._design(self._model.first_embedding(), rng=0)
+        if self._model.fixed:
+            made = self._own_design()
+        else:
+            made = self._design(self._model.first_embedding(), rng=np.random.default_rng(0))
         return isinstance(made, PointSet)
 
     def ask(self, batch: int = 1) -> FloatArray:
