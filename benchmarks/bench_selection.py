@@ -16,10 +16,10 @@ import scipy
 
 from fwbq import chema
 from fwbq.chema.compare import KineticFamily
+from fwbq.designs import Spread
 from fwbq.selection import Evidences, map_probabilities
 from fwbq.selection.log_process import LogProcess, _fitted
 from fwbq.selection.nodes import nodes
-from fwbq.selection.spread import Spread
 
 N = 200
 SAMPLE = 2  # models of each size on which the naive loop is timed

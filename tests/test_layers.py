@@ -1,6 +1,7 @@
 """The one-way flow: a module imports only from the layers above it."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,8 @@ import fwbq
 SOURCE = Path(fwbq.__file__).parent
 LAYERS = [
     "_reason", "_validate", "_quasi_random", "_linalg", "kernels", "measures", "embeddings", "rules", "designs",
-    "process", "posterior", "evaluation", "integration", "selection", "chema", "theory", "problems", "plots", "report",
-    "studies", "cli",
+    "process", "posterior", "evaluation", "integration", "inference", "selection", "chema", "theory", "problems",
+    "plots", "report", "studies", "cli",
 ]  # fmt: skip
 # Conveniences on a result object that load a lower layer only when called.
 CONVENIENCES = {("selection", "plots"), ("selection", "report")}
@@ -46,6 +47,7 @@ def imports(path: Path):
     yield from walk(ast.parse(path.read_text()), False)
 
 
+PAGE = (Path(__file__).parents[1] / "docs" / "architecture.md").read_text()
 MODULES = sorted(p for p in SOURCE.rglob("*.py") if p.name not in ("__init__.py", "__main__.py") or p.parent != SOURCE)
 
 
@@ -61,3 +63,21 @@ def test_imports_point_upward(path):
     for name, nested in imports(path):
         if name in LAYERS and not (nested and (own, name) in CONVENIENCES):
             assert LAYERS.index(name) <= LAYERS.index(own), f"{own} imports {name}, which stands below it"
+
+
+def test_the_page_on_the_architecture_has_the_same_rooms():
+    """In the same order, each with what it holds and why."""
+    assert re.findall(r"^\| `(\w+)` \| .+ \| .+ \|$", PAGE, re.MULTILINE) == LAYERS
+
+
+def test_the_walks_on_that_page_lead_through_files_that_exist():
+    named = set(re.findall(r"`(\w+/\w+\.py)`", PAGE)) - {"tests/test_layers.py"}
+    assert len(named) > 40
+    assert [name for name in sorted(named) if not (SOURCE / name).exists()] == []
+
+
+def test_every_file_of_the_central_rooms_is_met_on_a_walk():
+    """A newcomer finds each file of these rooms on that page."""
+    for room in ("integration", "posterior", "evaluation"):
+        files = {path.name for path in (SOURCE / room).glob("*.py")} - {"__init__.py", "progress.py", "state.py"}
+        assert {name for name in files if f"`{room}/{name}`" not in PAGE} == set()

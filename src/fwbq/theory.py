@@ -30,10 +30,12 @@ Step = Literal["herding", "line-search"]
 STEPS = ("herding", "line-search")
 PAIRS = 20_000  # points up to which `compare` looks at all pairs: some seconds
 BLOCK = 1024  # rows of the kernel matrix held at once
-ROUNDING = (
-    1e-14  # squared MMD, relative to the squared diameter, below which the iterate is the mean element to rounding
-)
-FALLING = 0.9  # R is taken to tend to 0 when its upper bound fell below this part of its value at a quarter of the run
+# Squared MMD, relative to the squared diameter, below which the iterate is the mean element to rounding.
+ROUNDING = 1e-14
+# R is taken to tend to zero when its upper bound fell below this part of its value at a quarter of the run. With line
+# search to n = 200 in two dimensions that part was 0.34 to 0.49 for ExpQuad and Matern32, whose R is zero, and 0.97 and
+# 1 with 5 and 3 random features, whose R is not.
+FALLING = 0.9
 
 
 def diameter(kernel: Kernel, points: ArrayLike) -> float:
@@ -428,7 +430,7 @@ def compare(design: Design, n: int, *, points: ArrayLike | None = None) -> Bound
     d = diameter(design.embedding.kernel, over) if len(over) <= PAIRS else diameter_bound(design.embedding, over)
     count = np.arange(1, reached + 1)
     mmd2, gap = trace.mmd2[:reached], trace.gap[:reached]
-    # An MMD of rounding errors has no direction left in which to bound R.
+    # Where the MMD is rounding error, mu - g has no meaningful direction along which to bound R.
     radius = radius_bound(np.where(mmd2 > ROUNDING * d * d, gap, np.nan), mmd2)
     # A ball of radius R has diameter 2 R; NaN as long as the run has no gap to bound R with.
     radius = np.where(np.isinf(radius), np.nan, np.minimum(radius, d / 2))

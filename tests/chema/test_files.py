@@ -1,12 +1,13 @@
+import hashlib
 import io
 import subprocess
-import sys
 import tarfile
 
 import numpy as np
 import pytest
 
 from fwbq.chema import Dataset, hpn_dream
+from fwbq.chema.archive import download
 from fwbq.chema.midas import read_midas
 
 MIDAS = """TR:MCF7:CellLine,TR:EGF:Stimuli,TR:PD173074i,DA:ALL,DV:AKT,DV:ERK,DV:S6
@@ -145,7 +146,7 @@ def test_without_pip_or_network_the_remedy_is_said(tmp_path, monkeypatch):
 def test_no_host_name_is_written_in_the_sources():
     from pathlib import Path
 
-    for name in ("hpn_dream.py", "_pip_archive.py"):
+    for name in ("hpn_dream.py", "archive.py"):
         text = Path(hpn_dream.__file__).with_name(name).read_text()
         assert "http" not in text and ".org" not in text
 
@@ -162,12 +163,33 @@ def test_the_real_archive(tmp_path):
     assert len(data.conditions) == 32 and set(data.n_increments) == {5, 6}
 
 
-def test_the_downloader_is_a_program(tmp_path):
-    from pathlib import Path
+@pytest.fixture
+def offline(monkeypatch, tmp_path):
+    """Make pip look for archives in one folder only."""
+    folder = tmp_path / "links"
+    folder.mkdir()
+    for name, value in {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder), "PIP_CONFIG_FILE": "/dev/null"}.items():
+        monkeypatch.setenv(name, value)
+    return folder
 
-    program = Path(hpn_dream.__file__).with_name("_pip_archive.py")
-    call = [sys.executable, str(program), "no-such-package-of-ours", "1.3.0", str(tmp_path / "x")]
-    empty = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "PIP_CONFIG_FILE": "/dev/null"}
-    done = subprocess.run(call, capture_output=True, text=True, env=empty, timeout=100)
-    assert done.returncode != 0 and "offers no-such-package-of-ours 1.3.0" in done.stderr
-    assert not (tmp_path / "x").exists()
+
+def test_the_archive_is_downloaded_and_not_run(tmp_path, offline):
+    mark = tmp_path / "ran"
+    setup = f"open({str(mark)!r}, 'w').close()"
+    path = archive(offline / "some-package-1.2.tar.gz", [("some-package-1.2/setup.py", setup.encode())])
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    got = download("some-package", "1.2", digest, tmp_path)
+    assert got.read_bytes() == path.read_bytes()
+    assert not mark.exists()
+
+
+def test_an_archive_of_another_digest_is_not_downloaded(tmp_path, offline):
+    archive(offline / "some-package-1.2.tar.gz", [("some-package-1.2/setup.py", b"")])
+    with pytest.raises(RuntimeError, match=r"pip could not deliver some-package 1\.2: .*; download some-package-1.2"):
+        download("some-package", "1.2", "0" * 64, tmp_path)
+    assert not (tmp_path / "some-package-1.2.tar.gz").exists()
+
+
+def test_what_no_index_offers_is_named(tmp_path, offline):
+    with pytest.raises(RuntimeError, match="No matching distribution found for no-such-package"):
+        download("no-such-package", "1.0", "0" * 64, tmp_path)

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import approx_fprime, minimize
 
 import fwbq
-from fwbq.designs import optimal
+from fwbq.designs import Design, optimal
 from fwbq.studies.simulation import mixture
 
 
@@ -171,18 +171,21 @@ class TestOBQ:
         one, five = (fwbq.OBQ(gaussian, candidates=300, rng=1, starts=s).rule(9).mmd2 for s in (1, 5))
         assert five <= one
 
-    def test_same_points_however_asked(self, gaussian):
+    def test_a_set_for_each_n_whatever_was_asked_before(self, gaussian):
+        """take(n) is a function of n alone, and the set for 6 does not begin with the set for 4."""
         first, second = (fwbq.OBQ(gaussian, candidates=200, rng=2) for _ in range(2))
         points = first.take(6)
-        second.take(11)
-        second.take(3)
+        for n in (11, 3, 4):
+            second.take(n)
         assert np.array_equal(second.take(6), points)
         assert np.array_equal(first.take(6), points)
+        assert not np.array_equal(second.take(4), points[:4])
+        assert not isinstance(first, Design)
 
     def test_solves_each_n_once(self, gaussian, monkeypatch):
         design = fwbq.OBQ(gaussian, candidates=200, rng=2, starts=2)
         design.take(5)
-        monkeypatch.setattr(optimal, "_descend", None)
+        monkeypatch.setattr(optimal, "descend", None)
         design.take(5)
         assert len(design.rule(5)) == 5
 

@@ -333,7 +333,9 @@ def test_embeddings_can_be_pickled():
 
 def test_table_lists_every_pair():
     rows = embeddings.table().splitlines()[2:]
-    assert len(rows) == len(embeddings.available()) and all(row.count("|") == 4 for row in rows)
+    pairs = [*embeddings.available(), *embeddings.available_on_line()]
+    assert [tuple(row.split(" | ")[:2]) for row in rows] == [(f"| {k.__name__}", p.__name__) for k, p in pairs]
+    assert all(row.count("|") == 5 for row in rows)
 
 
 @pytest.mark.parametrize("shape", [0.01, 0.05, 0.5])

@@ -435,3 +435,83 @@ def test_the_table_of_many_integrals_has_a_column_for_each():
     result = fwbq.integrate(lambda x: np.column_stack([x[:, 0], x[:, 0] ** 2]), fwbq.Uniform(0.0, 1.0), n=10, rng=0)
     assert list(result.to_frame().columns) == ["x1", "value1", "value2"]
     assert "integral 2" in result.summary()
+
+
+OBQS = {"class": fwbq.OBQ, "function": lambda e, rng: fwbq.OBQ(e, candidates=200, rng=rng, starts=1)}
+
+
+class TestPointsChosenTogether:
+    @staticmethod
+    def f(x):
+        return np.cos(x[:, 0] + x[:, 1])
+
+    measure = fwbq.Gaussian([0.0, 0.0], np.eye(2))
+
+    @pytest.fixture
+    def batches(self, monkeypatch):
+        """Sizes of the batches asked for."""
+        sizes, ask = [], fwbq.Integration.ask
+        monkeypatch.setattr(fwbq.Integration, "ask", lambda run, batch: sizes.append(batch) or ask(run, batch))
+        return sizes
+
+    def test_in_one_go(self, batches):
+        kernel = fwbq.ExpQuad(1.0)
+        result = fwbq.integrate(self.f, self.measure, n=9, kernel=kernel, design=OBQS["function"], rng=0)
+        assert batches == [9]
+        # The nine points are a local optimum: moving them further gains next to nothing.
+        rule = fwbq.bayes_rule(fwbq.embed(kernel, self.measure), result.points)
+        assert fwbq.refine(rule).mmd2 > 0.99 * rule.mmd2
+
+    def test_the_rest_at_once_after_the_first_fit(self, batches):
+        fwbq.integrate(self.f, self.measure, n=24, design=OBQS["function"], rng=0)
+        assert batches == [8, 16]
+
+    @pytest.mark.parametrize("kernel", [None, fwbq.ExpQuad(1.0)])
+    @pytest.mark.parametrize("design", OBQS)
+    def test_not_with_a_tolerance(self, design, kernel):
+        """Batches from sets of different size would be mixed."""
+
+        def never(x):
+            raise AssertionError("evaluated")
+
+        with pytest.raises(ValueError, match=r"`design` .* pass `n` instead of `tol`"):
+            fwbq.integrate(never, self.measure, tol=1e-3, kernel=kernel, design=OBQS[design], rng=0)
+
+    def test_not_in_portions(self):
+        run = fwbq.Integration(self.measure, kernel=fwbq.ExpQuad(1.0), design=OBQS["function"], rng=0)
+        run.ask(3)
+        with pytest.raises(ValueError, match=r"in one call"):
+            run.ask(3)
+
+
+class TestRuleInTheCoordinatesOfTheIntegrand:
+    measure = fwbq.Gaussian([1.0, 2.0], [[2.0, 1.2], [1.2, 1.0]])
+
+    @staticmethod
+    def f(x):
+        return x[:, 0] + x[:, 1] + 0.1 * np.sin(x[:, 0] * x[:, 1])
+
+    @pytest.mark.parametrize("n", [2, 30])
+    @pytest.mark.parametrize("kernel", [None, fwbq.Matern52, fwbq.ExpQuad(2.0)], ids=["any", "class", "instance"])
+    def test_points_of_the_rule_are_points_of_f(self, kernel, n):
+        result = fwbq.integrate(self.f, self.measure, n=n, kernel=kernel, rng=0)
+        assert {tuple(x) for x in result.rule.points} <= {tuple(x) for x in result.points}
+        by_rule = result.rule.integrate(self.f(result.rule.points))
+        if n == 30:
+            # The answer is averaged over kernels, the rule is that of one of them: both are within the interval.
+            low, high = result.interval(0.999)
+            assert low <= by_rule <= high
+            assert by_rule == pytest.approx(3.0, abs=0.1)
+        else:
+            assert by_rule == pytest.approx(result.mean, rel=1e-12)
+        assert result.rule.embedding.measure is self.measure
+        assert result.rule.embedding.kernel is result.kernel
+
+    def test_rule_can_be_saved_extended_and_made_again(self, tmp_path):
+        result = fwbq.integrate(self.f, self.measure, n=20, kernel=fwbq.Matern32, rng=0)
+        result.rule.save(tmp_path / "rule.json")
+        loaded = fwbq.load_rule(tmp_path / "rule.json")
+        again = fwbq.bayes_rule(loaded.embedding, result.points, prior_mean="constant")
+        np.testing.assert_array_equal(again.weights, result.rule.weights)
+        more = fwbq.SBQ(loaded.embedding, 500, rng=0, known=result.points, prior_mean="constant")
+        assert more.rule(5).mmd2 < result.rule.mmd2

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import fwbq
-from fwbq.designs.continued import ContinuedSBQ
 
 SQUARE = fwbq.Uniform([0.0, 0.0], [1.0, 1.0])
 
@@ -191,20 +190,3 @@ def test_other_files_are_refused(tmp_path, content):
     path.write_text(content)
     with pytest.raises(ValueError, match=r"run\.json"):
         fwbq.Integration.load(path)
-
-
-def test_continued_design_is_the_design_itself_from_its_own_points():
-    embedding = fwbq.embed(fwbq.Matern52(0.5), SQUARE)
-    candidates = np.random.default_rng(0).random((200, 2))
-    whole = fwbq.SBQ(embedding, candidates=candidates).take(12)
-    rest = ContinuedSBQ(embedding, whole[:7], candidates).take(5)
-    np.testing.assert_array_equal(rest, whole[7:])
-
-
-def test_continued_design_passes_over_points_that_repeat():
-    embedding = fwbq.embed(fwbq.ExpQuad(0.5), SQUARE)
-    candidates = np.random.default_rng(0).random((100, 2))
-    twice = np.concatenate([candidates[:3], candidates[:3], candidates[:3] + 1e-12])
-    one = ContinuedSBQ(embedding, twice, candidates).take(4)
-    other = ContinuedSBQ(embedding, candidates[:3], candidates).take(4)
-    np.testing.assert_array_equal(one, other)

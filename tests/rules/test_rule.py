@@ -359,10 +359,10 @@ def test_stated_is_continuous_increasing_and_understates_by_one_per_cent_at_most
     assert np.max(np.diff(stated[1:]) / np.diff(values[1:])) <= 1.0 + 1e-9
 
 
-def test_an_embedding_known_less_precisely_raises_the_floor():
+def test_an_embedding_known_less_precisely_raises_the_floor(monkeypatch):
     emb = embedding()
     exact = fwbq.bayes_rule(emb, grid(20))
-    emb.accuracy = 1e-10
+    monkeypatch.setattr(type(emb), "accuracy", 1e-10)
     rough = fwbq.bayes_rule(emb, grid(20))
     assert rough.floor > 1e-10 > exact.floor and rough.mmd2 > 1e-10 > exact.mmd2
 

@@ -6,12 +6,12 @@ from scipy import stats
 
 import fwbq
 from fwbq import chema
+from fwbq.designs import Spread
 from fwbq.kernels import Matern52
 from fwbq.selection import Evidences, LogScale, Standard, map_probabilities
 from fwbq.selection.evidence import leader
 from fwbq.selection.log_process import LogProcess
 from fwbq.selection.nodes import nodes
-from fwbq.selection.spread import Spread
 from fwbq.studies import calibration
 
 
@@ -220,13 +220,6 @@ def test_small_samples_are_summed_exactly(size):
     assert found.log_evidence("m") == pytest.approx(np.log(np.mean(np.exp(-0.5 * x[:, 0] ** 2))), abs=1e-8)
     assert found.n_evaluations == size
     assert found.status == "the designs have no further points"
-
-
-def test_spread_is_nested_and_distinct():
-    measure = fwbq.TruncatedGaussian([1.0, 1.0], [0.5, 0.5])
-    long = Spread(measure, LogScale([1.0, 1.0])).take(60)
-    np.testing.assert_array_equal(Spread(measure, LogScale([1.0, 1.0])).take(20), long[:20])
-    assert len(np.unique(long, axis=0)) == 60
 
 
 def test_coordinates_that_do_not_fit_are_refused():

@@ -1,7 +1,7 @@
 """The kinetic models of the paper: data, candidate models, log marginal likelihood given K, comparison.
 
 A substrate is dephosphorylated and phosphorylated by at most a few of E candidate enzymes with Michaelis-Menten
-kinetics (PAPER section 7). A model says which; its evidence is the integral of :func:`log_likelihood` over
+kinetics (section 7 of the paper). A model says which; its evidence is the integral of :func:`log_likelihood` over
 K ~ N(1, 1/2) truncated to K >= 0.
 """
 

@@ -62,7 +62,7 @@ class KineticFamily:
 
     @property
     def alike(self) -> bool:
-        """They are: the same data, the same kind of function."""
+        """True: the models of a family are the same function of the same data, so that they share length-scales."""
         return True
 
     def log_integrands(self, x: FloatArray, which: NDArray[np.intp]) -> FloatArray:

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import subprocess
-import sys
 import tarfile
 import tempfile
 from collections.abc import Sequence
@@ -20,6 +18,7 @@ from os import PathLike
 from pathlib import Path
 
 from . import _checks
+from .archive import download
 from .dataset import Dataset
 from .midas import read_midas
 from .tidy import from_tidy, read_tidy
@@ -30,9 +29,8 @@ PACKAGE, VERSION = "dreamtools", "1.3.0"
 SHA256 = "205bcb469d28fe78df6abb583df80e11cfb9899ff24cf99510ed78fb4dab990e"
 _MEMBER = re.compile(r"dreamtools-1\.3\.0/dreamtools/dream8/D8C1/data/MD-([A-Za-z0-9]+)_main_for_null\.csv")
 _CELL_LINES = 4
-# The files have about 150 kB each.
+# The files have about 150 kB each: what is thirty times larger is something else.
 _MOST_BYTES = 5_000_000
-_TIMEOUT = 600
 
 NOTICE = """\
 HPN-DREAM breast-cancer phosphoprotein time courses (DREAM 8, network inference challenge), converted to tidy tables.
@@ -83,7 +81,7 @@ def fetch(directory: str | PathLike[str], *, archive: str | PathLike[str] | None
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as name:
         scratch = Path(name)
-        source = Path(archive) if archive is not None else _download(scratch / f"{PACKAGE}-{VERSION}.tar.gz")
+        source = Path(archive) if archive is not None else download(PACKAGE, VERSION, SHA256, scratch)
         _verify(source)
         midas = _extract(source, scratch / "midas")
         tables = {line: read_midas(path) for line, path in midas.items()}
@@ -129,20 +127,6 @@ def load(
         read_tidy(path), "unphosphorylated", phospho=phospho, enzymes=enzymes, total=total, conditions=conditions,
         replicates="mean",
     )  # fmt: skip
-
-
-def _download(target: Path) -> Path:
-    program = Path(__file__).with_name("_pip_archive.py")
-    advice = f"download {PACKAGE}-{VERSION}.tar.gz by other means and pass its path as `archive`"
-    try:
-        call = [sys.executable, str(program), PACKAGE, VERSION, str(target)]
-        done = subprocess.run(call, capture_output=True, text=True, timeout=_TIMEOUT)
-    except subprocess.TimeoutExpired:
-        raise RuntimeError(f"pip did not deliver {PACKAGE} {VERSION} within {_TIMEOUT} s; {advice}") from None
-    if done.returncode or not target.exists():
-        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise RuntimeError(f"pip could not deliver {PACKAGE} {VERSION}: {last}; {advice}")
-    return target
 
 
 def _verify(path: Path) -> None:

@@ -30,6 +30,7 @@ _CANCELLATION = 1e-4
 _BLOCK = 32_000
 # The same where single matrices are made: fewer and larger steps.
 _MATRICES = 500_000
+# Models that are listed as tuples of names: five million of 80 bytes take 400 MB.
 _MOST_MODELS = 5_000_000
 
 
@@ -99,7 +100,7 @@ def log_likelihood(
     .. math::
         \log L(K) = -\log 2 + \log \Gamma(N/2) - \tfrac N2 \log 2\pi - \tfrac r2 \log(N+1) - \tfrac N2 \log b_N,
 
-    with b_N as in PAPER section 7 and r the rank of X(K), which is d = 1 + len(model) unless columns depend on
+    with b_N as in section 7 of the paper and r the rank of X(K), which is d = 1 + len(model) unless columns depend on
     each other. The factor 1/2, absent in the paper's print, is that of the prior p(sigma) = 1/sigma; it is the same
     for all models. Several conditions have independent V and sigma and share K: their log likelihoods add up.
 
@@ -252,7 +253,7 @@ def _model_indices(dataset: Dataset, models: Sequence[Iterable[str | int]]) -> I
             row = () if isinstance(model, str) else tuple(position[e] for e in model)  # type: ignore[index]
         except (KeyError, TypeError):
             row = ()
-        # Anything but a tuple of known, different names is looked at (and refused, if need be) at leisure.
+        # Anything but a tuple of known, different names takes the slow way, which checks and if need be refuses it.
         rows.append(row if row and len(set(row)) == len(row) else dataset.columns(model))
     sizes = {len(row) for row in rows}
     if len(sizes) > 1:

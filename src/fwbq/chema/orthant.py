@@ -21,20 +21,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, logsumexp, ndtr, owens_t
 
+from .._gauss import gauss_legendre
+
 __all__ = ["decay", "log_orthant"]
 
 FloatArray = NDArray[np.float64]
 
+# Probabilities below this are computed again by a method that is accurate relatively: the others are right to about
+# 1e-15 absolutely, so that 1e-8 keeps seven digits.
 _SMALL = 1e-8
+# Stands for zero where a zero would be divided by.
 _TINY = 1e-300
+# Least value of the determinant of a correlation matrix, which rounding may take below zero.
 _FLOOR = 1e-14
 # Below this the matrix of the binding constraints is singular to rounding.
 _SINGULAR = 1e-13
-
-
-def _legendre(n: int) -> tuple[FloatArray, FloatArray]:
-    x, weight = np.polynomial.legendre.leggauss(n)
-    return (x + 1) / 2, weight / 2
 
 
 def log_orthant(c: FloatArray, r: FloatArray, w: FloatArray) -> FloatArray:
@@ -103,7 +104,7 @@ def _plackett(
     c1: FloatArray, c2: FloatArray, c3: FloatArray, r12: FloatArray, r13: FloatArray, r23: FloatArray, w: FloatArray,
     nodes: int,
 ) -> FloatArray:  # fmt: skip
-    s, weight = _legendre(nodes)
+    s, weight = gauss_legendre(nodes, 0.0, 1.0)
     x, weight = 1 - (1 - s) ** 3, 3 * weight * (1 - s) ** 2
     angle12, angle13 = np.arcsin(np.clip(r12, -1, 1)), np.arcsin(np.clip(r13, -1, 1))
     total = np.zeros_like(w)
@@ -112,7 +113,8 @@ def _plackett(
         moving12, moving13 = np.sin(angle12 * node), np.sin(angle13 * node)
         for b, other, angle, ra, rr in ((c2, c3, angle12, moving13, moving12), (c3, c2, angle13, moving12, moving13)):
             cos2 = np.cos(angle * node) ** 2
-            # The floor makes 0/0 of a singular matrix a bound of 0: half of each of two terms that are one.
+            # For a singular matrix numerator and `left` vanish together; the floor makes their quotient zero, and the
+            # two terms of this loop, which coincide then, count one half each.
             left = np.maximum(cos2 * (cos2 - (ra - r23) ** 2 - 2 * ra * r23 * (1 - rr)), _FLOOR)
             bound = (other * cos2 + c1 * (rr * r23 - ra) + b * (rr * ra - r23)) / np.sqrt(left)
             square = (c1 - rr * b) ** 2 / np.maximum(cos2, _TINY) + b**2
@@ -177,7 +179,7 @@ def _tail(h: FloatArray, r: FloatArray) -> FloatArray:
     scale = np.sqrt(np.maximum(1 - corr**2, _SINGULAR))
     # exp(-40) is negligible.
     reach = np.sqrt(rate**2 + 80) - rate
-    s, weight = _legendre(40)
+    s, weight = gauss_legendre(40, 0.0, 1.0)
     node, weight = s**2, 2 * s * weight  # closer together where most of the integral is
     x = reach[:, None] * node
     y = h1[:, None] - x

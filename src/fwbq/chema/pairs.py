@@ -30,12 +30,13 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp, stdtrit
 
 from .. import _validate
+from .._gauss import tensor_grid
+from ..designs import Spread
 from ..evaluation import Progress
 from ..kernels import Kernel
 from ..selection import Comparison, LogScale, Rest, compare_families
 from ..selection.log_process import LogProcess
 from ..selection.nodes import Nodes, nodes
-from ..selection.spread import Spread
 from . import _checks
 from .compare import KineticFamily, prior
 from .dataset import Dataset
@@ -58,12 +59,15 @@ _PILOT = 32
 _NODES, _MORE_NODES = 6, 12
 # 1 - c^2 below this is rounding: such pairs are not judged by the fast formula but kept.
 _COLLINEAR = 1e-9
+# Pairs judged at a time: their values at some hundred points take a few megabytes.
 _PAIRS_AT_ONCE = 2_000
 # Pairs whose nodes are summed at a time: 216 x 512 float32 are 432 kB.
 _CHUNK = 512
 # Models that decide the kernel of the race: the leading ones.
 _LEADING = 200
+# Added to the Gram matrix of the judge, relative to its diagonal: sums are in float32, which sees nothing below 1e-7.
 _JITTER = 1e-10
+# Added to every upper bound, in log evidence, for the rounding of sums in float32.
 _MARGIN = 1e-3
 
 
@@ -134,7 +138,8 @@ class _Kernel:
                 np.maximum(c, _COLLINEAR, out=c)
             np.divide(t, c, out=t)
             np.subtract(value, t, out=value)
-            # An exact fit is positive but for rounding; it looks as good as it is and is computed exactly later.
+            # Rounding may take the residual of an exact fit to zero or below; it is kept here and computed exactly
+            # later.
             np.maximum(value, np.finfo(float).tiny, out=value)
             np.log(value, out=value)
             value *= -0.5 * a.n
@@ -238,7 +243,7 @@ class _Sieve:
             node, small = self._buffer[:, : f.shape[1]], self._small[:, : f.shape[1]]
             np.matmul(self._mean, f.astype(np.float32), out=node)
             node += self._log_weights
-            # Nothing at all, and without the slow arithmetic of numbers near the smallest.
+            # exp(-80) counts as nothing; smaller arguments would give subnormal numbers, whose arithmetic is slow.
             np.maximum(node, np.float32(-80.0), out=node)
             np.exp(node, out=node)
             total, spread = (self._sums @ node).astype(np.float64)
@@ -482,7 +487,7 @@ def _race_nodes(places: LogScale, size: int) -> Nodes:
     """Return a small tensor Gauss rule for the prior of K."""
     x = np.linspace(0.0, 7.0, 4001)
     k, weight = gauss_rule(x, np.exp(-((x - 1.0) ** 2)), size)
-    grid = np.stack([axis.ravel() for axis in np.meshgrid(k, k, k, indexing="ij")], axis=1)
+    grid = tensor_grid([k, k, k])
     log_weights = np.log(np.einsum("i,j,k->ijk", weight, weight, weight)).ravel()
     axes = tuple(places.forward(np.repeat(k[:, None], 3, axis=1)).T)
     return Nodes(places.forward(grid), log_weights, axes)

@@ -16,6 +16,7 @@ __all__ = ["EXAMPLE", "simulate"]
 
 FloatArray = NDArray[np.float64]
 
+# Harmonics of a simulated enzyme level: enough for courses with several peaks.
 _WAVES = 4
 
 # The set shipped with the package is Dataset.simulate(**EXAMPLE), written by to_csv.

@@ -48,7 +48,8 @@ def log_truncation_ratio(x: FloatArray, y: FloatArray, *, nodes: int = _NODES) -
 
     Notes
     -----
-    ERRATA E7: the ratio is not in closed form because the prior's orthant probability depends on sigma.
+    The ratio is not in closed form because the prior's orthant probability depends on sigma; the documentation's page
+    of errata says what this means for the paper's formula.
     """
     n = len(y)
     slope_prior, slope_posterior, correlation = _orthants(x, y)

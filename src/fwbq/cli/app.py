@@ -14,8 +14,6 @@ import typer
 from .. import __version__
 from .console import say
 
-NOT_CERTAIN = 3
-
 app = typer.Typer(
     name="fwbq",
     help=(

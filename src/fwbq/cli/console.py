@@ -10,6 +10,9 @@ from typing import Any
 
 import numpy as np
 
+#: Exit code of a run that ended before it reached what was asked for: `--stop` of a comparison, `--tol` of an integral.
+NOT_CERTAIN = 3
+
 
 def is_terminal() -> bool:
     """Whether somebody is watching: then tables have colour and lines, elsewhere they are plain text."""

@@ -14,9 +14,7 @@ import numpy as np
 from .. import _validate
 from ..integration import integrate
 from . import expressions
-from .console import say, say_json, table
-
-NOT_CERTAIN = 3
+from .console import NOT_CERTAIN, say, say_json, table
 
 
 def load_function(name: str) -> Any:

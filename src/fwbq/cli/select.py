@@ -12,9 +12,8 @@ from .. import _validate, plots
 from ..chema import Dataset, KineticFamily, compare
 from ..selection import Comparison, label
 from ..studies import models
-from .console import say, say_json, shorten, table
+from .console import NOT_CERTAIN, say, say_json, shorten, table
 
-NOT_CERTAIN = 3
 _SHOWN = 10
 
 

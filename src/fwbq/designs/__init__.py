@@ -1,14 +1,20 @@
-"""Designs: nested sequences of points chosen for an embedding, each with its own weights and a trace."""
+"""Designs: points chosen for an embedding without seeing an integrand, each with weights and a trace.
 
-from .base import Design, Trace
+A `Design` is a nested sequence, a `PointSet` a set of n points for each n that were chosen together.
+"""
+
+from .base import Design, PointSequence, Trace
 from .candidates import Potential, candidate_points
 from .frank_wolfe import FrankWolfe, OpenLoop
 from .monte_carlo import MonteCarlo
-from .optimal import OBQ, refine
+from .optimal import OBQ
 from .pairwise import BlendedPairwise
+from .point_set import PointSet
 from .qmc import QMC
 from .random_pivot import RandomPivot
+from .refinement import refine
 from .sequential import SBQ
+from .spread import Spread
 
 __all__ = [
     "OBQ",
@@ -19,8 +25,11 @@ __all__ = [
     "FrankWolfe",
     "MonteCarlo",
     "OpenLoop",
+    "PointSequence",
+    "PointSet",
     "Potential",
     "RandomPivot",
+    "Spread",
     "Trace",
     "candidate_points",
     "refine",

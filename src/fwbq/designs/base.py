@@ -1,4 +1,4 @@
-"""What every design is: a nested sequence of points, its own weights, and a trace."""
+"""What every design is: a nested sequence of points, its own weights, and a trace of how they were chosen."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from math import nan
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .. import _validate
 from ..embeddings import Embedding
-from ..rules import Rule, weighted_rule
+from ..rules import Rule
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -45,33 +45,32 @@ class Trace:
         return len(self.mmd2)
 
 
-class Design(ABC):
-    """A nested, extendable sequence of points chosen for an embedding, without ever seeing an integrand.
+class PointSequence(ABC):
+    """A nested, extendable sequence of points: the first n stay the same however many more are asked for.
 
-    A subclass implements ``_extend``, which calls ``_append`` once per new iterate, and ``_weights``.
-    When it can give no more points it calls ``_stop`` with the reason.
+    A subclass implements ``_extend``, which calls ``_append`` once per new iterate. When it can give no more points it
+    calls ``_stop`` with the reason.
 
     Parameters
     ----------
-    embedding : Embedding
-        Kernel and measure.
+    dim : int
+        Number of coordinates d.
+    known : (N, d) array_like, optional
+        Points that are already there, wherever they came from. The sequence goes on from them: they are not among the
+        points that ``take`` returns.
     """
 
-    def __init__(self, embedding: Embedding) -> None:
-        _validate.instance(embedding, "embedding", Embedding, "pass fwbq.embed(kernel, measure)")
-        self._embedding = embedding
-        self._points = np.empty((16, embedding.dim))
-        self._gap: list[float] = []
-        self._mmd2: list[float] = []
-        self._step: list[float] = []
+    def __init__(self, dim: int, known: ArrayLike | None = None) -> None:
+        given = np.empty((0, dim)) if known is None else _validate.points(known, "known", dim)
+        self._known = _validate.readonly(given)
+        self._points = np.empty((16, dim))
         self._index: list[int] = []
         self._stopped: str | None = None
-        self._trace: Trace | None = None
 
     @property
-    def embedding(self) -> Embedding:
-        """The embedding that the points are chosen for."""
-        return self._embedding
+    def known(self) -> FloatArray:
+        """The points (N, d) that the sequence goes on from, read-only; none unless they were given."""
+        return self._known
 
     def __len__(self) -> int:
         """Return the number of iterates computed so far."""
@@ -85,17 +84,6 @@ class Design(ABC):
         """One line: how many iterates there are, and why there can be no more if so."""
         return f"{len(self)} points; " + (self._stopped or "can be extended")
 
-    @property
-    def trace(self) -> Trace:
-        """Duality gap, squared worst-case error, step and candidate index of every iterate computed so far."""
-        if self._trace is None or len(self._trace) != len(self):
-            gap, mmd2, step = (np.array(a, dtype=float) for a in (self._gap, self._mmd2, self._step))
-            arrays = (gap, mmd2, step, np.array(self._index, dtype=np.intp))
-            for a in arrays:
-                a.flags.writeable = False
-            self._trace = Trace(*arrays)
-        return self._trace
-
     def take(self, n: int) -> FloatArray:
         """Return the first `n` iterates, repeats included; only what is new is computed.
 
@@ -107,26 +95,10 @@ class Design(ABC):
         Returns
         -------
         (n, d) array
-            A copy. Shorter when the design has come to its end; a warning and :attr:`status` then say why.
+            A copy. Shorter when the sequence has come to its end; a warning and :attr:`status` then say why.
         """
         n = self._reach(n)
         return self._points[:n].copy()
-
-    def rule(self, n: int) -> Rule:
-        """Return the first `n` iterates with the design's own weights.
-
-        Parameters
-        ----------
-        n : int
-            Number of iterates, at least 1; computed if they do not exist yet.
-
-        Returns
-        -------
-        Rule
-            Repeated points are merged, their weights added up.
-        """
-        n = self._reach(n)
-        return weighted_rule(self._embedding, self._points[:n], self._weights(n))
 
     def _reach(self, n: int) -> int:
         """Compute up to `n` iterates if possible and return how many of the `n` exist."""
@@ -138,21 +110,14 @@ class Design(ABC):
             warnings.warn(message, RuntimeWarning, stacklevel=3)
         return min(n, len(self))
 
-    def _append(
-        self, point: FloatArray, *, index: int = -1, step: float = nan, gap: float = nan, mmd2: float = nan
-    ) -> None:
+    def _append(self, point: FloatArray, *, index: int = -1) -> None:
         """Record one finished iterate."""
         n = len(self)
-        for record in (self._gap, self._mmd2, self._step):
-            del record[n:]  # what an interruption of this function left behind; the index comes last and counts
         if n == len(self._points):
             grown = np.empty((2 * n, self._points.shape[1]))
             grown[:n] = self._points
             self._points = grown
         self._points[n] = point
-        self._gap.append(gap)
-        self._mmd2.append(mmd2)
-        self._step.append(step)
         self._index.append(index)
 
     def _stop(self, reason: str) -> None:
@@ -163,6 +128,73 @@ class Design(ABC):
     def _extend(self, n: int) -> None:
         """Append iterates until there are at least `n` or ``_stop`` was called."""
 
+
+class Design(PointSequence):
+    """A nested sequence of points chosen for an embedding without ever seeing an integrand, with its own weights.
+
+    A subclass implements ``_extend``, which calls ``_record`` once per new iterate, and ``_rule``.
+
+    Parameters
+    ----------
+    embedding : Embedding
+        Kernel and measure.
+    known : (N, d) array_like, optional
+        Points that are already part of the rule; the sequence goes on from them.
+    """
+
+    def __init__(self, embedding: Embedding, known: ArrayLike | None = None) -> None:
+        _validate.instance(embedding, "embedding", Embedding, "pass fwbq.embed(kernel, measure)")
+        super().__init__(embedding.dim, known)
+        self._embedding = embedding
+        self._gap: list[float] = []
+        self._mmd2: list[float] = []
+        self._step: list[float] = []
+        self._trace: Trace | None = None
+
+    @property
+    def embedding(self) -> Embedding:
+        """The embedding that the points are chosen for."""
+        return self._embedding
+
+    @property
+    def trace(self) -> Trace:
+        """Duality gap, squared worst-case error, step and candidate index of every iterate computed so far."""
+        if self._trace is None or len(self._trace) != len(self):
+            gap, mmd2, step = (np.array(a, dtype=float) for a in (self._gap, self._mmd2, self._step))
+            arrays = (gap, mmd2, step, np.array(self._index, dtype=np.intp))
+            for a in arrays:
+                a.flags.writeable = False
+            self._trace = Trace(*arrays)
+        return self._trace
+
+    def rule(self, n: int) -> Rule:
+        """Return the known points, if there are any, and the first `n` iterates, with the design's own weights.
+
+        Parameters
+        ----------
+        n : int
+            Number of iterates, at least 1; computed if they do not exist yet.
+
+        Returns
+        -------
+        Rule
+            Repeated points are merged. Shorter when the design has come to its end; a warning then says why.
+        """
+        return self._rule(self._reach(n))
+
+    def _first(self, n: int) -> FloatArray:
+        """Return the known points and the first n iterates, (N + n, d)."""
+        return np.concatenate([self._known, self._points[:n]])
+
+    def _record(
+        self, point: FloatArray, *, index: int = -1, step: float = nan, gap: float = nan, mmd2: float = nan
+    ) -> None:
+        """Append one finished iterate with its entries in the trace."""
+        n = len(self)
+        for record, entry in ((self._gap, gap), (self._mmd2, mmd2), (self._step, step)):
+            record[n:] = [entry]  # overwrites what an interruption of this function left behind: the index counts
+        self._append(point, index=index)
+
     @abstractmethod
-    def _weights(self, n: int) -> FloatArray:
-        """Return the design's own weights (n,) for its first n iterates."""
+    def _rule(self, n: int) -> Rule:
+        """Return the rule on the known points and the first n iterates, which exist."""

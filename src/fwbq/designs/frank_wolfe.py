@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _validate
+from ..rules import Rule, weighted_rule
 from .base import Design, FloatArray
 from .candidates import ORACLES, LinearOracle, Potential, candidate_points
 
@@ -56,6 +57,16 @@ def best_single_point(potential: Potential) -> int:
     return potential.first_row(int(np.argmin(potential.diagonal - 2.0 * potential.mean)))
 
 
+def first_choice(potential: Potential, initial: int | ArrayLike | None, known: FloatArray) -> int | ArrayLike:
+    """Return the first point of a design without known points, checked: the one given, or the best alone."""
+    if initial is None:
+        return best_single_point(potential)
+    if len(known):
+        raise ValueError("`initial` is the first point of a design, but the `known` points come first: leave it out")
+    chosen_point(potential, initial, "initial")
+    return initial
+
+
 class FrankWolfe(Design):
     r"""Frank-Wolfe on the marginal polytope: cheap points whose rule converges to the mean element.
 
@@ -89,6 +100,9 @@ class FrankWolfe(Design):
     initial : int or (d,) array, optional
         First point: a row of the candidates, or any point. By default the candidate that is best alone,
         :math:`\arg\min k(x, x) - 2 \mu_p(x)`; for a stationary kernel, where :math:`\mu_p` is largest.
+    known : (N, d) array_like, optional
+        Points that are already there. They enter in their order as the first N points would, each with its step, so
+        that the points chosen have the steps of i = N + 1, N + 2, ...; ``rule(n)`` holds both. Not with `initial`.
     oracle : {"candidates", "refined"} or callable
         How the least potential is found: on the candidates (lowest index in a tie), or from the best candidate by
         L-BFGS with analytic gradients. A callable takes the :class:`~fwbq.designs.candidates.Potential` and returns a
@@ -126,16 +140,15 @@ class FrankWolfe(Design):
         initial: int | ArrayLike | None = None,
         oracle: Literal["candidates", "refined"] | LinearOracle = "candidates",
         rng: np.random.Generator | int | None = None,
+        known: ArrayLike | None = None,
     ) -> None:
-        super().__init__(embedding)
+        super().__init__(embedding, known)
         self._step_size = step if callable(step) else STEPS[_validate.choice(step, "step", tuple(STEPS))]
         self._oracle = oracle if callable(oracle) else ORACLES[_validate.choice(oracle, "oracle", tuple(ORACLES))]
         points = candidate_points(embedding, candidates, _validate.generator(rng).spawn(1)[0])
         self._potential = Potential(embedding, points)
-        self._initial = best_single_point(self._potential) if initial is None else initial
-        chosen_point(self._potential, self._initial, "initial")
-        self._square = 0.0  # ||g - mu||^2
-        self._cross = 0.0  # <g - mu, mu>
+        self._initial = first_choice(self._potential, initial, self._known)
+        self._begin()
         self._unfinished = False
 
     @property
@@ -143,19 +156,26 @@ class FrankWolfe(Design):
         """The candidates (M, d)."""
         return self._potential.candidates
 
+    def _begin(self) -> None:
+        """Start from g = 0, or from the known points."""
+        self._potential.reset()
+        self._square = 0.0  # ||g - mu||^2
+        self._cross = 0.0  # <g - mu, mu>
+        self._known_steps = [self._advance(x, -1, self._open_step(i)) for i, x in enumerate(self._known, start=1)]
+
     def _extend(self, n: int) -> None:
         if self._unfinished:  # a step was interrupted or raised: the same operations again give the same bits
-            self._potential.reset()
+            self._begin()
             for point, row, rho in zip(self._points, self._index, self._step, strict=False):
                 self._advance(point, row, rho)
         self._unfinished = True
         while len(self) < n:
-            i = len(self) + 1
+            i = len(self._known) + len(self) + 1
             choice = self._initial if i == 1 else self._oracle(self._potential)
             point, row = chosen_point(self._potential, choice, "initial" if i == 1 else "oracle")
             rho = self._advance(point, row, self._open_step(i))
             gap = max(self._square + self._cross - self._potential.least(), 0.0)
-            self._append(point, index=row, step=rho, gap=gap, mmd2=self._square)
+            self._record(point, index=row, step=rho, gap=gap, mmd2=self._square)
         self._unfinished = False
 
     def _open_step(self, i: int) -> float | None:
@@ -187,10 +207,11 @@ class FrankWolfe(Design):
         potential.step(potential.add_atom(point), rho)
         return rho
 
-    def _weights(self, n: int) -> FloatArray:
+    def _rule(self, n: int) -> Rule:
+        rho = np.array([*self._known_steps, *self._step[:n]])
         if self._step_size is STEPS["herding"]:
-            return np.full(n, 1.0 / n)
-        rho = np.array(self._step[:n])
-        # w_l = rho_l prod_{j > l} (1 - rho_j)
-        later: FloatArray = np.append(np.cumprod(1.0 - rho[:0:-1])[::-1], 1.0)
-        return rho * later
+            weights = np.full(len(rho), 1.0 / len(rho))
+        else:
+            # w_l = rho_l prod_{j > l} (1 - rho_j)
+            weights = rho * np.append(np.cumprod(1.0 - rho[:0:-1])[::-1], 1.0)
+        return weighted_rule(self._embedding, self._first(n), weights)

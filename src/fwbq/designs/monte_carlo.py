@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import _validate
+from ..rules import Rule, weighted_rule
 from .base import Design, FloatArray, Trace
 
 if TYPE_CHECKING:
@@ -34,10 +35,10 @@ class EqualWeightDesign(Design):
         while len(self._stream) < n:
             self._stream = np.concatenate([self._stream, self._next_block()])
         for i in range(len(self), n):
-            self._append(self._stream[i], step=1.0 / (i + 1))
+            self._record(self._stream[i], step=1.0 / (i + 1))
 
-    def _weights(self, n: int) -> FloatArray:
-        return np.full(n, 1.0 / n)
+    def _rule(self, n: int) -> Rule:
+        return weighted_rule(self._embedding, self._points[:n], np.full(n, 1.0 / n))
 
     @property
     def trace(self) -> Trace:

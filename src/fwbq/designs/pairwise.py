@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import nan
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..rules import Rule, weighted_rule
 from ..rules.simplex import simplex_weights
 from .base import Design, FloatArray
 from .candidates import ORACLES, LinearOracle, Potential, candidate_points
-from .frank_wolfe import best_single_point, chosen_point
+from .frank_wolfe import chosen_point, first_choice
 
 if TYPE_CHECKING:
     from ..embeddings import Embedding
@@ -98,6 +99,12 @@ class ActiveSet:
         self._weights[n] = 0.0
         self._residual[n] = float(row[:n] @ self._weights[:n]) - self._mean[n]
         return n
+
+    def start(self) -> None:
+        """Give the atoms their best weights on the simplex, from equal ones."""
+        self.weights[:] = 1.0 / len(self)
+        self._refresh()
+        self.correct()
 
     def toward(self, atom: int) -> float:
         """Take the Frank-Wolfe step to an atom with exact line search and return its length."""
@@ -189,6 +196,9 @@ class BlendedPairwise(Design):
         Re-optimise all weights after each entry.
     candidates, initial, oracle, rng
         As in :class:`FrankWolfe`.
+    known : (N, d) array_like, optional
+        Points that are already there: they are the first atoms, with the best weights on the simplex, and may lose
+        their weight to points that come later. Not with `initial`.
 
     References
     ----------
@@ -214,14 +224,16 @@ class BlendedPairwise(Design):
         initial: int | ArrayLike | None = None,
         oracle: Literal["candidates", "refined"] | LinearOracle = "candidates",
         rng: np.random.Generator | int | None = None,
+        known: ArrayLike | None = None,
     ) -> None:
-        super().__init__(embedding)
+        super().__init__(
+            embedding, None if known is None else _distinct(_validate.points(known, "known", embedding.dim))
+        )
         self._corrective = bool(corrective)
         self._oracle = oracle if callable(oracle) else ORACLES[_validate.choice(oracle, "oracle", tuple(ORACLES))]
         points = candidate_points(embedding, candidates, _validate.generator(rng).spawn(1)[0])
         self._potential = Potential(embedding, points, STORED_BYTES)
-        self._initial = best_single_point(self._potential) if initial is None else initial
-        chosen_point(self._potential, self._initial, "initial")
+        self._initial = first_choice(self._potential, initial, self._known)
         self._snapshots: list[FloatArray] = []
         self._begin()
 
@@ -230,32 +242,28 @@ class BlendedPairwise(Design):
         """The candidates (M, d)."""
         return self._potential.candidates
 
-    def rule(self, n: int) -> Rule:
-        """Return the active ones of the first `n` points that entered, with their positive weights.
-
-        Parameters
-        ----------
-        n : int
-            Number of points that entered, at least 1; computed if they do not exist yet.
-
-        Returns
-        -------
-        Rule
-            At most n points; weights positive, summing to one.
-        """
-        n = self._reach(n)
+    def _rule(self, n: int) -> Rule:
         weights = self._snapshots[n - 1]
         active = weights > 0.0
-        return weighted_rule(self._embedding, self._points[:n][active], weights[active])
+        return weighted_rule(self._embedding, self._first(n)[active], weights[active])
 
     def _begin(self) -> None:
-        """Start from the first atom."""
+        """Start from the known points with their best weights, or from the first atom."""
         self._active = ActiveSet(self._embedding)
         self._potential.reset()
         self._rows: list[int] = []
         self._entry_steps: list[float] = []
         self._unfinished = False
-        self._enter(*chosen_point(self._potential, self._initial, "initial"))
+        if not len(self._known):
+            self._enter(*chosen_point(self._potential, self._initial, "initial"))
+            return
+        for point in self._known:
+            self._active.enter(point)
+            self._potential.add_atom(point)
+            self._rows.append(-1)
+            self._entry_steps.append(nan)
+        with self._reweighting():
+            self._active.start()
 
     def _extend(self, n: int) -> None:
         if self._unfinished:  # interrupted: the same operations again give the same bits
@@ -263,11 +271,10 @@ class BlendedPairwise(Design):
         self._unfinished = True
         while len(self) < n and self._stopped is None:
             newcomer = self._settle()
-            i = len(self._active)
-            if i > len(self):
+            gap = max(self._active.level - self._potential.least(), 0.0)
+            if len(self._active) > len(self._known) + len(self):
                 self._snapshots.append(self._active.weights.copy())
-                gap = max(self._active.level - self._potential.least(), 0.0)
-                self._append(
+                self._record(
                     self._active.points[-1],
                     index=self._rows[-1],
                     step=self._entry_steps[-1],
@@ -275,7 +282,7 @@ class BlendedPairwise(Design):
                     mmd2=self._active.mmd2,
                 )
             if newcomer is None:
-                self._stop(f"optimal on the simplex over the candidates (gap {self._gap[-1]:.1e})")
+                self._stop(f"optimal on the simplex over the candidates (gap {gap:.1e})")
             else:
                 self._enter(*newcomer)
         self._unfinished = False
@@ -316,10 +323,10 @@ class BlendedPairwise(Design):
                 with self._reweighting():
                     patience -= active.pairwise_steps(max(gap, tolerance), patience)
                 continue
-            known = self._known(point, row)
-            if known is None:
+            atom = self._atom_at(point, row)
+            if atom is None:
                 return point, row
-            rho = self._toward(known)
+            rho = self._toward(atom)
             patience -= 1
             if rho == 0.0:
                 return None
@@ -332,7 +339,7 @@ class BlendedPairwise(Design):
         moved = self._active.weights - before
         self._potential.shift([(int(i), float(moved[i])) for i in np.flatnonzero(moved)])
 
-    def _known(self, point: FloatArray, row: int) -> int | None:
+    def _atom_at(self, point: FloatArray, row: int) -> int | None:
         """Return the number of the atom at this point, None if it never entered."""
         if row >= 0 and row in self._rows:
             return self._rows.index(row)
@@ -341,5 +348,7 @@ class BlendedPairwise(Design):
                 return i
         return None
 
-    def _weights(self, n: int) -> FloatArray:
-        return self._snapshots[n - 1]
+
+def _distinct(points: FloatArray) -> FloatArray:
+    """Return the points without repeats, in their order, read-only."""
+    return _validate.readonly(points[np.sort(np.unique(points, axis=0, return_index=True)[1])])

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dgemv
 
+from .._linalg import pivoted_cholesky
 from .base import FloatArray
 
 if TYPE_CHECKING:
@@ -36,6 +39,9 @@ class PartialCholesky:
         The kernel.
     points : (M, d) array
         The points the pivots are chosen from.
+    known : (N, d) array, optional
+        Pivots that come before all others and need not be among the points. They are factorised at once, in order of
+        the variance that remains at each, and those with less than 1e-10 of their prior variance left are passed over.
 
     Attributes
     ----------
@@ -48,11 +54,19 @@ class PartialCholesky:
     Memory is 8 n M bytes for n pivots: 1.6 GB for n = 200 and M = 1,000,000.
     """
 
-    def __init__(self, kernel: Kernel, points: FloatArray) -> None:
+    def __init__(self, kernel: Kernel, points: FloatArray, known: FloatArray | None = None) -> None:
         self._points = points
         self._column = kernel.columns(points)
         self.variance = np.array(kernel.diag(points), dtype=float)
         self._threshold = RELATIVE_VARIANCE * self.variance
+        self._pivots: NDArray[np.intp] = np.empty(0, dtype=np.intp)
+        self._lower: FloatArray = np.empty((0, 0))
+        self._known_rows: FloatArray = np.empty((0, len(points)))
+        if known is not None and len(known):
+            self._pivots, self._lower = _pivoted(kernel(known))
+            cross = kernel(known[self._pivots], points)
+            self._known_rows = solve_triangular(self._lower, cross, lower=True, overwrite_b=True, check_finite=False)
+            self.variance -= np.einsum("ij,ij->j", self._known_rows, self._known_rows)
         self._blocks: list[FloatArray] = []
         self._size = 0
         self._work = np.empty(len(points))
@@ -60,8 +74,26 @@ class PartialCholesky:
         self._retire()
 
     def __len__(self) -> int:
-        """Return the number of pivots."""
+        """Return the number of pivots, the known ones apart."""
         return self._size
+
+    def residual(self, at_known: FloatArray, at_points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Project a function on the known pivots.
+
+        Parameters
+        ----------
+        at_known, at_points : (N,), (M,) arrays
+            Its values g.
+
+        Returns
+        -------
+        coefficients : (r,) array
+            a = L^-1 g(known pivots): the squared norm of the projection is a'a.
+        rest : (M,) array
+            g minus its projection, at the points.
+        """
+        a = solve_triangular(self._lower, at_known[self._pivots], lower=True, check_finite=False)
+        return a, at_points - a @ self._known_rows
 
     def add(self, j: int) -> tuple[FloatArray, float]:
         """Make row `j` of the points the next pivot.
@@ -79,6 +111,8 @@ class PartialCholesky:
             The square root of the variance that remained at the pivot.
         """
         row = self._column(self._points[j], out=self._work)
+        if len(self._known_rows):
+            row -= self._known_rows[:, j] @ self._known_rows
         for start, block in zip(range(0, self._size, BLOCK_ROWS), self._blocks, strict=False):
             filled = block[: self._size - start]
             # beta = 1 adds to the column in place where BLAS may; only the returned array is used.
@@ -99,3 +133,16 @@ class PartialCholesky:
         """Take the points that are numerically in the span of the pivots out of the choice."""
         np.less_equal(self.variance, self._threshold, out=self._spent)
         self.variance[self._spent] = np.inf
+
+
+def _pivoted(K: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
+    """Return the rows of K (n, n) that are pivots, r of them, and the Cholesky factor (r, r) of K on these.
+
+    A pivot is a row that has more than 1e-10 of its diagonal entry left after the pivots before it; K is scaled to a
+    unit diagonal, so that "largest remaining" means relative to the prior for kernels that are not stationary too.
+    """
+    scale = np.sqrt(np.diagonal(K))
+    unit = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0.0)
+    factor, order, rank = pivoted_cholesky(unit[:, None] * K * unit, RELATIVE_VARIANCE)
+    pivots = order[:rank]
+    return pivots, np.tril(factor[:rank, :rank]) * scale[pivots, None]

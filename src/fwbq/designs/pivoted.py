@@ -50,6 +50,8 @@ class PivotedDesign(Design):
         Where the candidates come from.
     prior_mean : {"zero", "constant"}, optional
         The prior mean that the error and the rule refer to.
+    known : (N, d) array_like, optional
+        Points already part of the rule. Those that the kernel cannot tell from the others are passed over.
     """
 
     def __init__(
@@ -58,21 +60,29 @@ class PivotedDesign(Design):
         candidates: int | ArrayLike | None,
         rng: np.random.Generator,
         prior_mean: str | None,
+        known: ArrayLike | None,
     ) -> None:
-        super().__init__(embedding)
+        super().__init__(embedding, known)
         self._prior_mean = prior_mean_for(embedding, prior_mean)
         self._candidates = candidate_points(embedding, candidates, rng)
-        self._first = FirstRow(self._candidates)
+        self._first_row = FirstRow(self._candidates)
         self._work = np.empty(len(self._candidates))
         self._unfinished = False
         self._begin()
 
     def _begin(self) -> None:
-        """Set the residuals to those of no points."""
-        self._factor = PartialCholesky(self._embedding.kernel, self._candidates)
-        self._mean = np.array(self._embedding.mean(self._candidates), dtype=float)
+        """Set the residuals to those of the known points."""
+        embedding, known = self._embedding, self._known
+        self._factor = PartialCholesky(embedding.kernel, self._candidates, known)
+        self._mean = np.array(embedding.mean(self._candidates), dtype=float)
         self._one = np.ones(len(self._candidates)) if self._prior_mean == "constant" else None
         self._aa = self._ab = self._bb = 0.0
+        if len(known):
+            a, self._mean = self._factor.residual(embedding.mean(known), self._mean)
+            self._aa = float(a @ a)
+            if self._one is not None:
+                b, self._one = self._factor.residual(np.ones(len(known)), self._one)
+                self._ab, self._bb = float(a @ b), float(b @ b)
 
     @property
     def candidates(self) -> FloatArray:
@@ -84,24 +94,8 @@ class PivotedDesign(Design):
         """The prior mean that the error and the rule refer to."""
         return self._prior_mean
 
-    def rule(self, n: int) -> Rule:
-        """Return the Bayesian quadrature rule on the first `n` points.
-
-        Parameters
-        ----------
-        n : int
-            Number of points, at least 1; computed if they do not exist yet.
-
-        Returns
-        -------
-        Rule
-            Shorter than `n` when the design has come to its end.
-        """
-        n = self._reach(n)
-        return bayes_rule(self.embedding, self._points[:n], prior_mean=self._prior_mean)
-
-    def _weights(self, n: int) -> FloatArray:
-        return self.rule(n).weights
+    def _rule(self, n: int) -> Rule:
+        return bayes_rule(self.embedding, self._first(n), prior_mean=self._prior_mean)
 
     def _error(self) -> float:
         """Squared worst-case error of the rule on the points so far (infinite before the first under a constant)."""
@@ -133,15 +127,16 @@ class PivotedDesign(Design):
             pick = self._pick()
             if pick is None:
                 break
-            j = self._first(pick)
+            j = self._first_row(pick)
             self._choose(j)
             # The error is below zero only by rounding, at the end of a run that has used up the digits of k_PP.
-            self._append(self._candidates[j], index=j, gap=self._duality_gap(), mmd2=max(self._error(), 0.0))
+            self._record(self._candidates[j], index=j, gap=self._duality_gap(), mmd2=max(self._error(), 0.0))
         self._unfinished = False
 
     def _stop_at_rank(self) -> None:
+        beside = f" beside the {len(self._known)} known points" if len(self._known) else ""
         self._stop(
-            f"the kernel on the {len(self._candidates)} candidates has numerical rank {len(self)} "
+            f"the kernel on the {len(self._candidates)} candidates has numerical rank {len(self)}{beside} "
             f"(each has less than {RELATIVE_VARIANCE:g} of its prior variance left)"
         )
 

@@ -39,6 +39,9 @@ class RandomPivot(PivotedDesign):
     prior_mean : {"zero", "constant"}, optional
         Prior mean of the integrand for the rule; by default "zero", and "constant" where the mean element is zero (a
         Stein kernel).
+    known : (N, d) array_like, optional
+        Points that are already part of the rule: the draws start from the variance that they leave, and ``rule(n)``
+        holds both.
 
     Notes
     -----
@@ -68,9 +71,10 @@ class RandomPivot(PivotedDesign):
         rng: np.random.Generator | int | None = None,
         *,
         prior_mean: str | None = None,
+        known: ArrayLike | None = None,
     ) -> None:
         draws, self._rng = _validate.generator(rng).spawn(2)
-        super().__init__(embedding, candidates, draws, prior_mean)
+        super().__init__(embedding, candidates, draws, prior_mean, known)
         self._uniform: list[float] = []
         self._share: FloatArray | None = None
         sample = embedding.measure

@@ -42,6 +42,9 @@ class SBQ(PivotedDesign):
         Prior mean of the integrand. With "constant" (unknown, flat prior; weights that sum to one) the point chosen is
         the one that lowers *that* rule's error most. By default "zero", and "constant" where the mean element is zero
         (a Stein kernel).
+    known : (N, d) array_like, optional
+        Points that are already part of the rule, wherever they came from: the design chooses those to add to them, and
+        ``rule(n)`` holds both. They need not be candidates. Together they cost one Cholesky factorisation, O(N^2 M).
 
     Notes
     -----
@@ -65,6 +68,12 @@ class SBQ(PivotedDesign):
     (30, 2)
     >>> bool(abs(design.rule(30).mmd2 - design.trace.mmd2[29]) < 1e-12)
     True
+
+    Points that are there already, and three to add to them:
+
+    >>> more = fwbq.SBQ(embedding, candidates=2000, rng=0, known=design.take(10)).take(3)
+    >>> bool((more == design.take(13)[10:]).all())
+    True
     """
 
     def __init__(
@@ -74,8 +83,9 @@ class SBQ(PivotedDesign):
         rng: np.random.Generator | int | None = None,
         *,
         prior_mean: str | None = None,
+        known: ArrayLike | None = None,
     ) -> None:
-        super().__init__(embedding, candidates, _validate.generator(rng).spawn(1)[0], prior_mean)
+        super().__init__(embedding, candidates, _validate.generator(rng).spawn(1)[0], prior_mean, known)
 
     def _pick(self) -> int | None:
         if self._error() <= FLOOR * self.embedding.variance:

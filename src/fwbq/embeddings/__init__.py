@@ -6,15 +6,20 @@
 (1,)
 """
 
-from .base import Embedding, available, embed, register, table
+from .base import Embedding, available, available_on_line, embed, register, table
 from .combination import Combination
 from .coordinates import CoordinateEmbedding
 from .cross import cross
 from .empirical import EmpiricalEmbedding
+from .exp_quad import ExpQuadNormal, ExpQuadUniform
 from .gaussian import ExpQuadGaussians
+from .matern import MaternNormal, MaternUniform
 from .mixture import MixtureEmbedding
+from .periodic import SobolevUniform
+from .quadrature import QuadratureLine
 from .random_fourier import FeatureEmbedding
 from .stein import SteinEmbedding
+from .whitened import WhitenedEmbedding
 
 __all__ = [
     "Combination",
@@ -22,10 +27,18 @@ __all__ = [
     "Embedding",
     "EmpiricalEmbedding",
     "ExpQuadGaussians",
+    "ExpQuadNormal",
+    "ExpQuadUniform",
     "FeatureEmbedding",
+    "MaternNormal",
+    "MaternUniform",
     "MixtureEmbedding",
+    "QuadratureLine",
+    "SobolevUniform",
     "SteinEmbedding",
+    "WhitenedEmbedding",
     "available",
+    "available_on_line",
     "cross",
     "embed",
     "register",

@@ -25,6 +25,11 @@ class Combination(Embedding):
         methods = list(dict.fromkeys(part.method for _, part in self._terms))
         super().__init__(kernel, measure, "; ".join(methods))
 
+    @property
+    def accuracy(self) -> float:
+        """The terms are positive: their sum is as accurate as the least accurate of them."""
+        return max(part.accuracy for _, part in self._terms)
+
     def _mean(self, x: Array) -> Array:
         return np.asarray(sum(scale * part.mean(x) for scale, part in self._terms))
 

@@ -5,16 +5,15 @@ from typing import Any
 import numpy as np
 
 from .._validate import Array
-from ..kernels import ExpQuad, Kernel, Matern, Matern12, Matern32, Matern52, PeriodicSobolev
+from ..kernels import ExpQuad, Kernel, Matern12, Matern32, Matern52, PeriodicSobolev
+from ..kernels.composite import products_of_others
 from ..measures import Gaussian, Measure, Product, TruncatedGaussian, Uniform
-from .base import Embedding, products_of_others, refuse, register
+from ..measures.distributions import parameters
+from .base import Embedding, refuse, register
 from .distribution import DistributionDensity
-from .exp_quad import ExpQuadNormal, ExpQuadUniform
-from .line import Density, Line, UniformOnInterval
-from .matern import MaternNormal, MaternUniform
+from .line import Density, Line, UniformOnInterval, embed_line
 from .normal import NormalOnInterval
-from .periodic import SobolevUniform
-from .quadrature import QuadratureLine, of_difference, periodic
+from .quadrature import of_difference, periodic
 
 _FAMILIES = [ExpQuad, Matern12, Matern32, Matern52]
 
@@ -35,6 +34,11 @@ class CoordinateEmbedding(Embedding):
         self.lines = lines(kernel, measure)
         methods = list(dict.fromkeys(line.method for line in self.lines))
         super().__init__(kernel, measure, "; ".join(methods))
+
+    @property
+    def accuracy(self) -> float:
+        """Relative errors of factors add up."""
+        return sum(line.accuracy for line in self.lines)
 
     def _mean(self, x: Array) -> Array:
         total = self.lines[0].mean(x[:, 0])
@@ -65,7 +69,7 @@ def lines(kernel: Kernel, measure: Measure) -> list[Line]:
         raise refuse(kernel, measure, "1-d quadrature needs factors that are functions of x - y")
     if any(map(periodic, kernels)) and (np.any(measure.lower < 0.0) or np.any(measure.upper > 1.0)):
         raise refuse(kernel, measure, "a periodic kernel needs a measure on the unit cube")
-    return [line_of(k, p) for k, p in zip(kernels, densities, strict=True)]
+    return [embed_line(k, p) for k, p in zip(kernels, densities, strict=True)]
 
 
 def densities_of(measure: Measure) -> list[Density] | None:
@@ -87,7 +91,7 @@ def density_of(distribution: Any) -> Density:
     """Return the density of a frozen distribution; norm, uniform and truncnorm are recognised."""
     from scipy import stats
 
-    shapes, loc, scale = distribution.dist._parse_args(*distribution.args, **distribution.kwds)
+    shapes, loc, scale = parameters(distribution)
     family = type(distribution.dist)
     if family is type(stats.norm):
         return NormalOnInterval(float(loc), float(scale))
@@ -97,21 +101,6 @@ def density_of(distribution: Any) -> Density:
         lower, upper = (float(loc) + float(scale) * float(bound) for bound in shapes)
         return NormalOnInterval(float(loc), float(scale), lower, upper)
     return DistributionDensity(distribution)
-
-
-def line_of(kernel: Kernel, p: Density) -> Line:
-    """Return the embedding of a one-dimensional kernel: in closed form if there is one, else by quadrature."""
-    if isinstance(kernel, ExpQuad) and isinstance(p, NormalOnInterval):
-        return ExpQuadNormal(float(kernel.lengthscales(1)[0]), kernel.variance, p)
-    if isinstance(kernel, ExpQuad) and isinstance(p, UniformOnInterval):
-        return ExpQuadUniform(float(kernel.lengthscales(1)[0]), kernel.variance, p)
-    if isinstance(kernel, Matern) and isinstance(p, NormalOnInterval):
-        return MaternNormal(round(2.0 * kernel.smoothness), float(kernel.lengthscales(1)[0]), kernel.variance, p)
-    if isinstance(kernel, Matern) and isinstance(p, UniformOnInterval):
-        return MaternUniform(round(2.0 * kernel.smoothness), float(kernel.lengthscales(1)[0]), kernel.variance, p)
-    if isinstance(kernel, PeriodicSobolev) and isinstance(p, UniformOnInterval):
-        return SobolevUniform(kernel, p)
-    return QuadratureLine(kernel, p)
 
 
 def cross_coordinates(kernel: Kernel, first: CoordinateEmbedding, second: CoordinateEmbedding) -> float:
@@ -130,5 +119,5 @@ def _cross(kernel: Kernel, a: Line, b: Line) -> float:
     if isinstance(p, NormalOnInterval) and isinstance(q, NormalOnInterval) and not (p.truncated or q.truncated):
         # The difference of the two is Gaussian.
         difference = NormalOnInterval(p.mean - q.mean, float(np.hypot(p.sd, q.sd)))
-        return float(line_of(kernel, difference).mean(np.zeros(1))[0])
-    return q.expectation(a, a.breaks())
+        return float(embed_line(kernel, difference).mean(np.zeros(1))[0])
+    return q.expectation(a, a.breaks()).value  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Closed forms of the exponentiated quadratic kernel exp(-(x - y)^2 / (2 l^2)) on the line."""
+"""Closed forms of the exponentiated quadratic kernel on the line: ExpQuad under a Gaussian, under a uniform density."""
 
 from dataclasses import dataclass
 from math import erf, expm1, hypot, inf, pi, sqrt
@@ -6,33 +6,42 @@ from math import erf, expm1, hypot, inf, pi, sqrt
 import numpy as np
 
 from .._validate import Array
+from ..kernels import ExpQuad
+from ..measures.standard_normal import scaled_mass
+from .base import register
 from .line import Line, UniformOnInterval
-from .normal import NormalOnInterval, scaled_mass
+from .normal import NormalLine, NormalOnInterval
 
 
+@register([ExpQuad], [NormalOnInterval], "closed form")
 @dataclass(frozen=True, eq=False)
-class ExpQuadNormal(Line):
-    """variance exp(-(x - y)^2 / (2 l^2)) under N(m, s^2) on [a, b], bounds possibly infinite.
+class ExpQuadNormal(NormalLine):
+    r"""ExpQuad, v exp(-(x - y)^2 / (2 l^2)), under N(m, s^2), or under N(m, s^2) restricted to [a, b].
 
-    mu(x) = variance (l / S) exp(-(x - m)^2 / (2 S^2)) M(m*, s*) / M(m, s)
+    Without bounds, with S^2 = l^2 + s^2,
 
-    with M(m, s) = Phi((b - m)/s) - Phi((a - m)/s), S^2 = l^2 + s^2, m* = (x s^2 + m l^2) / S^2 and s* = l s / S. The
-    exponentials are anchored at the largest value of the integrand on [a, b], so that neither numerator nor
+    mu(x) = v (l / S) exp(-(x - m)^2 / (2 S^2)),  double integral v l / sqrt(l^2 + 2 s^2).
+
+    With bounds, and with m* = (x s^2 + m l^2) / S^2, s* = l s / S and M(m, s) = Phi((b - m)/s) - Phi((a - m)/s),
+
+    mu(x) = v (l / S) exp(-(x - m)^2 / (2 S^2)) M(m*, s*) / M(m, s);
+
+    the double integral is then the bivariate normal probability of a square, taken here as the one-dimensional integral
+    of mu because its closed form by Owen's T function cancels in the tails.
+
+    Notes
+    -----
+    The exponentials are anchored at the largest value of the integrand on [a, b], so that neither numerator nor
     denominator underflows before their quotient does.
-
-    Without bounds the double integral is variance l / sqrt(l^2 + 2 s^2); with bounds it is the bivariate normal
-    probability of a square, taken here as the one-dimensional integral of mu because the closed form by Owen's T
-    cancels in the tails.
     """
 
-    lengthscale: float
-    amplitude: float
+    kernel: ExpQuad
     p: NormalOnInterval
 
     @property
-    def method(self) -> str:  # type: ignore[override]
-        """How mean and variance are computed."""
-        return "closed form, variance by 1-d quadrature of it" if self.p.truncated else "closed form"
+    def lengthscale(self) -> float:
+        """The length-scale l."""
+        return float(self.kernel.lengthscales(1)[0])
 
     def mean(self, x: Array) -> Array:
         """Return mu(x) for points x of shape (n,)."""
@@ -74,21 +83,27 @@ class ExpQuadNormal(Line):
         """Return the double integral of the kernel."""
         if not self.p.truncated:
             return self.amplitude * self.lengthscale / hypot(self.lengthscale, sqrt(2.0) * self.p.sd)
-        return self.p.expectation(self, self.breaks())
+        return self._double.value
 
 
+@register([ExpQuad], [UniformOnInterval], "closed form")
 @dataclass(frozen=True, eq=False)
 class ExpQuadUniform(Line):
-    """variance exp(-(x - y)^2 / (2 l^2)) under the uniform distribution on [a, b], width w = b - a.
+    """ExpQuad, v exp(-(x - y)^2 / (2 l^2)), under the uniform distribution on [a, b].
 
-    mu(x) = variance (l / w) sqrt(2 pi) [Phi((b - x)/l) - Phi((a - x)/l)];
-    double integral variance (2 / r^2) [r sqrt(pi/2) erf(r / sqrt 2) + exp(-r^2/2) - 1], r = w / l.
+    With width w = b - a and r = w / l,
+
+    mu(x) = v (l / w) sqrt(2 pi) [Phi((b - x)/l) - Phi((a - x)/l)],
+    double integral v (2 / r^2) [r sqrt(pi/2) erf(r / sqrt 2) + exp(-r^2/2) - 1].
     """
 
-    lengthscale: float
-    amplitude: float
+    kernel: ExpQuad
     p: UniformOnInterval
-    method: str = "closed form"
+
+    @property
+    def lengthscale(self) -> float:
+        """The length-scale l."""
+        return float(self.kernel.lengthscales(1)[0])
 
     def mean(self, x: Array) -> Array:
         """Return mu(x) for points x of shape (n,)."""

@@ -5,6 +5,7 @@ in r is -a Q(a r) exp(-a r). To the left and to the right of x the integrals are
 density, sums of positive terms.
 """
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from math import comb, factorial, pi, sqrt
 
@@ -12,9 +13,12 @@ import numpy as np
 from scipy.special import gammainc
 
 from .._validate import Array
+from ..kernels import Matern, Matern12, Matern32, Matern52
+from ..measures.standard_normal import central_moments, decaying_moments
+from .base import register
 from .exp_quad import layers
 from .line import Line, UniformOnInterval
-from .normal import NormalOnInterval, central_moments, decaying_moments
+from .normal import NormalLine, NormalOnInterval
 
 # Coefficients of P and Q in powers of a r, by 2 nu.
 _POLYNOMIAL = {1: (1.0,), 3: (1.0, 1.0), 5: (1.0, 1.0, 1.0 / 3.0)}
@@ -22,33 +26,24 @@ _DERIVATIVE = {1: (1.0,), 3: (0.0, 1.0), 5: (0.0, 1.0 / 3.0, 1.0 / 3.0)}
 
 
 @dataclass(frozen=True, eq=False)
-class MaternNormal(Line):
-    """A Matern kernel under N(m, s^2) on [a, b], bounds possibly infinite.
+class _MaternLine(Line):
+    """What the Matern kernels share."""
 
-    With t = r / s, kappa = rate s and z = (x - m) / s the left half of mu(x) is
-
-    (1 / (sqrt(2 pi) mass)) int P(kappa t) exp(-kappa t - (z - t)^2 / 2) dt,
-
-    an exponential of a quadratic in t: each half is anchored at its largest value, and its moments are given by
-    erfcx, a continued fraction and, on short intervals, a Gauss rule that is exact to rounding.
-
-    Without bounds X - Y is Gaussian, so the double integral is mu(m) with s^2 doubled; with bounds it is the
-    one-dimensional integral of mu.
-    """
-
-    order: int
-    lengthscale: float
-    amplitude: float
-    p: NormalOnInterval
+    kernel: Matern
 
     @property
-    def method(self) -> str:  # type: ignore[override]
-        """How mean and variance are computed."""
-        return "closed form, variance by 1-d quadrature of it" if self.p.truncated else "closed form"
+    def order(self) -> int:
+        """Twice the smoothness, 2 nu."""
+        return round(2.0 * self.kernel.smoothness)
+
+    @property
+    def lengthscale(self) -> float:
+        """The length-scale l."""
+        return float(self.kernel.lengthscales(1)[0])
 
     @property
     def rate(self) -> float:
-        """The rate sqrt(2 nu) / lengthscale."""
+        """The rate sqrt(2 nu) / l."""
         return sqrt(self.order) / self.lengthscale
 
     def mean(self, x: Array) -> Array:
@@ -65,12 +60,47 @@ class MaternNormal(Line):
         """Return edges for the layers at finite bounds."""
         return layers(self.p, self.lengthscale)
 
+    @abstractmethod
+    def _halves(self, x: Array, coefficients: tuple[float, ...]) -> tuple[Array, Array]:
+        """Return the integrals of sum_k c_k (rate r)^k exp(-rate r) under p over y < x and over y > x."""
+
+
+@register([Matern12, Matern32, Matern52], [NormalOnInterval], "closed form")
+@dataclass(frozen=True, eq=False)
+class MaternNormal(_MaternLine, NormalLine):
+    r"""Matern-1/2, 3/2 and 5/2 under N(m, s^2), or under N(m, s^2) restricted to [a, b].
+
+    With v the kernel's variance, kappa = sqrt(2 nu) s / l, z = (x - m) / s, and phi, Phi the standard Gaussian density
+    and distribution function, without bounds
+
+    mu(x) = v exp(kappa^2 / 2) [exp(-kappa z) h(z - kappa) + exp(kappa z) h(-z - kappa)],
+    double integral 2 v exp(c^2 / 2) h_c(-c),  c = sqrt(2) kappa, h_c being h with c in place of kappa,
+
+    - Matern-1/2: h(u) = Phi(u);
+    - Matern-3/2: h(u) = (1 + kappa u) Phi(u) + kappa phi(u);
+    - Matern-5/2: h(u) = [1 + kappa u + kappa^2 (u^2 + 1) / 3] Phi(u) + [kappa + kappa^2 u / 3] phi(u).
+
+    With bounds the two terms are the same integrals over [a, x] and [x, b], divided by the mass of [a, b]:
+
+    mu(x) = v / (sqrt(2 pi) mass) [int P(kappa t) exp(-kappa t - (z - t)^2 / 2) dt + the same with z for -z],
+
+    t = |x - y| / s, P(u) = 1, 1 + u, 1 + u + u^2 / 3; the double integral is the one-dimensional integral of mu.
+
+    Notes
+    -----
+    The products of a large exponential and a small Phi would cancel and overflow. Instead each half, an exponential of
+    a quadratic in t, is anchored at its largest value, and its moments come from erfcx, a continued fraction and, on
+    short intervals, a Gauss rule that is exact to rounding (`fwbq.measures.standard_normal`).
+    """
+
+    p: NormalOnInterval
+
     def variance(self) -> float:
-        """Return the double integral of the kernel."""
+        """Return the double integral of the kernel; without bounds X - Y is Gaussian, and it is mu(m) for s sqrt(2)."""
         if self.p.truncated:
-            return self.p.expectation(self, self.breaks())
+            return self._double.value
         difference = NormalOnInterval(0.0, sqrt(2.0) * self.p.sd)
-        return float(MaternNormal(self.order, self.lengthscale, self.amplitude, difference).mean(np.zeros(1))[0])
+        return float(MaternNormal(self.kernel, difference).mean(np.zeros(1))[0])
 
     def _halves(self, x: Array, coefficients: tuple[float, ...]) -> tuple[Array, Array]:
         p = self.p
@@ -127,37 +157,26 @@ def _left(x: Array, p: NormalOnInterval, rate: float, coefficients: tuple[float,
     return out
 
 
+@register([Matern12, Matern32, Matern52], [UniformOnInterval], "closed form")
 @dataclass(frozen=True, eq=False)
-class MaternUniform(Line):
-    """A Matern kernel under the uniform distribution on [a, b].
+class MaternUniform(_MaternLine):
+    r"""Matern-1/2, 3/2 and 5/2 under the uniform distribution on [a, b].
 
-    mu(x) and the double integral are sums of incomplete gamma functions of rate (x - a), rate (b - x), rate (b - a).
+    With v the kernel's variance, rate alpha = sqrt(2 nu) / l and W = alpha (b - a),
+
+    mu(x) = (v / W) [G(alpha (x - a)) + G(alpha (b - x))],  G(-t) = -G(t),
+    double integral (2 v / W^2) H(W),
+
+    - Matern-1/2: G(t) = 1 - exp(-t), H(W) = W - 1 + exp(-W);
+    - Matern-3/2: G(t) = 2 - (2 + t) exp(-t), H(W) = 2 W - 3 + (3 + W) exp(-W);
+    - Matern-5/2: G(t) = [8 - (8 + 5 t + t^2) exp(-t)] / 3, H(W) = [8 W - 15 + (15 + 7 W + W^2) exp(-W)] / 3.
+
+    Notes
+    -----
+    Both cancel for short intervals; they are summed from incomplete gamma functions, which do not.
     """
 
-    order: int
-    lengthscale: float
-    amplitude: float
     p: UniformOnInterval
-    method: str = "closed form"
-
-    @property
-    def rate(self) -> float:
-        """The rate sqrt(2 nu) / lengthscale."""
-        return sqrt(self.order) / self.lengthscale
-
-    def mean(self, x: Array) -> Array:
-        """Return mu(x) for points x of shape (n,)."""
-        left, right = self._halves(x, _POLYNOMIAL[self.order])
-        return self.amplitude * (left + right)
-
-    def gradient(self, x: Array) -> Array:
-        """Return mu'(x)."""
-        left, right = self._halves(x, _DERIVATIVE[self.order])
-        return self.amplitude * self.rate * (right - left)
-
-    def breaks(self) -> Array:
-        """Return edges for the layers at finite bounds."""
-        return layers(self.p, self.lengthscale)
 
     def variance(self) -> float:
         """Return the double integral: (2 / W^2) int_0^W (W - t) P(t) exp(-t) dt, W = rate (b - a)."""

@@ -22,6 +22,11 @@ class MixtureEmbedding(Embedding):
         self._parts = [CoordinateEmbedding(kernel, component) for component in measure.components]
         super().__init__(kernel, measure, self._parts[0].method)
 
+    @property
+    def accuracy(self) -> float:
+        """The terms are positive: their sum is as accurate as the least accurate of them."""
+        return max(part.accuracy for part in self._parts)
+
     def _mean(self, x: Array) -> Array:
         return _weighted_sum(self.measure.weights, [part.mean(x) for part in self._parts])
 

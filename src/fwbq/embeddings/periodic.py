@@ -6,25 +6,31 @@ import numpy as np
 
 from .._validate import Array
 from ..kernels import PeriodicSobolev
+from .base import register
 from .line import Line, UniformOnInterval, panel_nodes
 
 
+@register([PeriodicSobolev], [UniformOnInterval], "closed form")
 @dataclass(frozen=True, eq=False)
 class SobolevUniform(Line):
     """PeriodicSobolev of order s under the uniform distribution on [a, b] within [0, 1].
 
-    On [0, 1] the mean is 1. On a part of it k is a polynomial of degree 2 s on either side of x, which a Gauss rule
-    integrates exactly; so is the mean on either side of the bounds, up to degree 2 s + 2.
+    On [0, 1] mean and double integral are 1. On a part of it, with w = b - a, c = (-1)^(s-1) (2 pi)^(2s) / (2s)! and
+    {.} the fractional part,
+
+    mu(x) = 1 + c / ((2s + 1) w) [B_{2s+1}({x - a}) - B_{2s+1}({x - b})],
+    double integral 1 + 2 c / ((2s + 1) (2s + 2) w^2) [B_{2s+2}(w) - B_{2s+2}(0)],
+
+    B_n the Bernoulli polynomials.
+
+    Notes
+    -----
+    The differences cancel for short intervals. But k is a polynomial of degree 2 s on either side of x, which a Gauss
+    rule integrates exactly; so is mu on either side of the bounds, of degree 2 s + 2.
     """
 
     kernel: PeriodicSobolev
     p: UniformOnInterval
-    method: str = "closed form"
-
-    @property
-    def amplitude(self) -> float:  # type: ignore[override]
-        """The largest value of the kernel."""
-        return float(self.kernel.diag(np.zeros((1, 1)))[0])
 
     @property
     def _whole(self) -> bool:

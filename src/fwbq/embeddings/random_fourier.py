@@ -13,6 +13,7 @@ from .base import Embedding, refuse, register
 from .coordinates import densities_of
 from .gaussian import scaled_components
 
+# Features held at once: 8 MB.
 _BLOCK = 1 << 20
 
 
@@ -38,14 +39,20 @@ class FeatureEmbedding(Embedding):
 
     def __init__(self, kernel: RandomFourier, measure: Measure) -> None:
         if isinstance(measure, Empirical):
-            means, method = _sample_means(kernel, measure), "weighted sum"
+            means, method, error = _sample_means(kernel, measure), "weighted sum", 0.0
         else:
-            phi, method = characteristic(kernel, measure)
+            phi, method, error = characteristic(kernel, measure)
             amplitude = sqrt(2.0 * kernel.kernel.variance / kernel.n_features)
             means = amplitude * np.real(np.exp(1j * kernel.phases) * phi)
         super().__init__(kernel, measure, method)
         means.setflags(write=False)
         self.mean_features: Array = means
+        self._accuracy = error
+
+    @property
+    def accuracy(self) -> float:
+        """Error of the characteristic function beyond rounding, where it is by quadrature."""
+        return self._accuracy
 
     def _mean(self, x: Array) -> Array:
         out = np.empty(x.shape[0])
@@ -63,15 +70,15 @@ class FeatureEmbedding(Embedding):
         return float(self.mean_features @ self.mean_features)
 
 
-def characteristic(kernel: RandomFourier, measure: Measure) -> tuple[NDArray[np.complex128], str]:
-    """Return E exp(i w_j . X) for the kernel's frequencies, shape (D,), and how it was computed."""
+def characteristic(kernel: RandomFourier, measure: Measure) -> tuple[NDArray[np.complex128], str, float]:
+    """Return E exp(i w_j . X) for the kernel's frequencies, shape (D,), how it was computed, and its error."""
     w = kernel.frequencies
     if isinstance(measure, (Gaussian, GaussianMixture)):
         weights, means, covs = scaled_components(measure, np.ones(measure.dim))
         total = np.zeros(w.shape[0], dtype=np.complex128)
         for rho, m, s in zip(weights, means, covs, strict=True):
             total += rho * np.exp(1j * (w @ m) - 0.5 * np.einsum("ji,ik,jk->j", w, s, w))
-        return total, "closed form"
+        return total, "closed form", 0.0
     densities = densities_of(measure)
     if densities is None:
         raise refuse(kernel, measure, "its characteristic function is not known")
@@ -81,7 +88,7 @@ def characteristic(kernel: RandomFourier, measure: Measure) -> tuple[NDArray[np.
         phi, method = p.characteristic(w[:, i])
         total *= phi
         methods.append(method)
-    return total, "; ".join(dict.fromkeys(methods))
+    return total, "; ".join(dict.fromkeys(methods)), sum(p.accuracy for p in densities)
 
 
 def _sample_means(kernel: RandomFourier, measure: Empirical) -> Array:

@@ -7,9 +7,12 @@ from ..kernels import Stein
 from ..measures import Empirical, Gaussian, GaussianMixture, Measure, Product, TruncatedGaussian
 from .base import Embedding, refuse, register
 
+# Draws at which the score of the kernel is compared with that of the measure, and how closely they must agree: scores
+# by finite differences are right to about 1e-7, a wrong sign or factor is off by one or more.
 _PROBES = 16
 _AGREEMENT = 1e-6
-# Density at a finite bound, in units of 1 / scale, above which the boundary term of the Stein identity is seen.
+# Density at a finite bound, in units of 1 / scale, above which the boundary term of the Stein identity is larger than
+# the rounding of sums over a thousand points.
 _BOUNDARY = 1e-13
 
 

@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 
 from .. import _validate
 from .._reason import Reason
-from ..designs import Design
+from ..designs import Design, PointSet
 from ..evaluation import Evaluator, Journal, Progress
 from ..kernels import Kernel, Stationary
-from ..measures import Measure
+from ..measures import Measure, as_measure
 from ..rules import PriorMean
 from .model import AnyAmplitude, like_a_likelihood
 from .result import IntegrationResult
 from .run import Integration
+from .sequence import chosen_together
 
 FloatArray = NDArray[np.float64]
 
@@ -45,7 +46,7 @@ def integrate(
     n: int | None = None,
     tol: float | None = None,
     kernel: Kernel | type[Stationary] | None = None,
-    design: Callable[..., Design] | None = None,
+    design: Callable[..., Design | PointSet] | None = None,
     amplitude: AnyAmplitude = "calibrated",
     prior_mean: PriorMean | None = None,
     executor: Executor | None = None,
@@ -69,8 +70,8 @@ def integrate(
     ----------
     f : callable
         The integrand: (n, d) -> (n,) or (n, m), or a point (d,) -> number or (m,). m columns are m integrals.
-    measure : Measure
-        The probability measure.
+    measure : Measure, or frozen scipy.stats distribution
+        The probability measure; a distribution is a measure of one coordinate.
     n : int, optional
         Number of evaluations: 100 by default, at most 500 when `tol` is given. With a kernel *and* a design given it is
         the number of iterates, of which repeated ones are evaluated once.
@@ -80,6 +81,7 @@ def integrate(
         were known, were as far off as the kernel said.
     kernel, design, amplitude, prior_mean
         As for `Integration`. ``kernel=fwbq.ExpQuad(0.8), amplitude=1.0, design=fwbq.FrankWolfe`` is the paper's method.
+        A design that chooses its n points together (`fwbq.OBQ`) goes with `n`, not with `tol`.
     executor : concurrent.futures.Executor, optional
         Where f is evaluated: threads, processes, or Dask's ``client.get_executor()``. The answer is the same to the
         bit, whatever the number of workers.
@@ -127,6 +129,7 @@ def integrate(
     >>> bool(low <= np.sin(1.5) * np.exp(-1.0) <= high)
     True
     """
+    measure = as_measure(measure)
     if tol is not None:
         tol = _validate.positive(tol, "tol")
     limit = _validate.count((MOST_FOR_TOL if tol else DEFAULT_N) if n is None else n, "n")
@@ -138,6 +141,9 @@ def integrate(
         prior_mean=prior_mean,
         rng=0 if rng is None and journal is not None else rng,
     )
+    at_once = run.all_at_once
+    if at_once and tol is not None:
+        raise chosen_together("pass `n` instead of `tol`")
     reason = None
     asked = 0
     surprised = False
@@ -149,7 +155,7 @@ def integrate(
         ) as evaluate,
     ):  # fmt: skip
         while reason is None:
-            points = run.ask(_batch(asked, limit, run.n_first, tol is not None))
+            points = run.ask(_batch(asked, limit, run.n_first, tol is not None, at_once))
             asked += len(points)
             claim = run.forecast(points) if tol is not None and isinstance(amplitude, str) else None
             done = evaluate(points)
@@ -194,12 +200,13 @@ def _reached(run: Integration, tol: float) -> bool:
     return run.half_width(LEVEL_OF_TOL, quick=True) <= NEARLY * tol and run.half_width(LEVEL_OF_TOL) <= tol
 
 
-def _batch(asked: int, limit: int, first: int, patient: bool) -> int:
+def _batch(asked: int, limit: int, first: int, patient: bool, at_once: bool) -> int:
     """Return the size of the next batch: everything when nothing is learnt on the way, else as many as there are.
 
-    Someone who waits for a tolerance is served better by batches of half that size.
+    Someone who waits for a tolerance is served better by batches of half that size. A design that chooses all its
+    points together gets the rest in one batch after the first fit.
     """
-    if first == 0 and not patient:
+    if (first == 0 and not patient) or (at_once and asked > 0):
         return limit - asked
     if asked == 0:
         return min(limit, max(first, 8))

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from .. import _validate, process
 from ..embeddings import Embedding, embed
-from ..kernels import Kernel, Stationary
-from ..measures import Measure
+from ..kernels import Kernel, Stationary, Whitened
+from ..measures import Gaussian, Measure
 from ..posterior import (
     Amplitude,
     AveragedPosterior,
@@ -77,6 +77,7 @@ class KernelModel:
         default = "constant" if isinstance(amplitude, str) else "zero"
         self.prior_mean = cast("PriorMean", _validate.choice(prior_mean or default, "prior_mean", PRIOR_MEANS))
         self.kernel = kernel
+        self.measure = measure
         # A kernel that is given lives in the coordinates it was given for.
         self.frame = Frame(measure) if isinstance(kernel, Kernel) else natural(measure)
         self.fixed = embed(kernel, measure) if isinstance(kernel, Kernel) else None
@@ -97,6 +98,14 @@ class KernelModel:
     def embedding(self, kernel: Kernel) -> Embedding:
         """Return the embedding of a kernel in natural coordinates."""
         return embed(kernel, self.frame.measure)
+
+    def original_embedding(self, kernel: Kernel) -> Embedding:
+        """Return the embedding in original coordinates of a kernel in natural ones: what a user's rule refers to."""
+        if self.fixed is not None:
+            return self.fixed
+        if isinstance(self.measure, Gaussian) and self.frame.measure is not self.measure:
+            kernel = Whitened(kernel, self.measure.mean, self.measure.cov)
+        return embed(kernel, self.measure)
 
     def search_kernel(self, x: FloatArray, values: FloatArray) -> Kernel:
         """Return the kernel under which further points are sought, given values at points (n, d), n >= 3.
@@ -128,12 +137,12 @@ class KernelModel:
 
         The status of the result holds what is peculiar to the kernels or to the numbers, or nothing.
         """
-        x = self.frame.to_natural(points)
         if self.fixed is not None or len(points) < 3:
-            embedding = self.first_embedding()
-            rule = bayes_rule(embedding, x, prior_mean=self.prior_mean)
+            embedding = self.original_embedding(self.first_embedding().kernel)
+            rule = bayes_rule(embedding, points, prior_mean=self.prior_mean)
             given = self._condition(rule, values)
             return IntegrationResult(given, rule, embedding.kernel, points, values, self._notes(rule, values))
+        x = self.frame.to_natural(points)
         posterior: AveragedPosterior | ColumnPosteriors
         if values.ndim == 2 and 1 < values.shape[1] <= SEPARATE_COLUMNS:
             columns = [np.ascontiguousarray(column) for column in values.T]
@@ -144,9 +153,10 @@ class KernelModel:
         else:
             found = self._fit(x, values, draws=DRAWS)
             posterior = self._average(x, values, found)
-        rule = self._rule(found.kernel, x)
+        embedding = self.original_embedding(found.kernel)
+        rule = bayes_rule(embedding, points, prior_mean=self.prior_mean)
         _warn_of_disagreement(rule, values)
-        return IntegrationResult(posterior, rule, found.kernel, points, values, self._notes(rule, values))
+        return IntegrationResult(posterior, rule, embedding.kernel, points, values, self._notes(rule, values))
 
     def _notes(self, rule: Rule, values: FloatArray) -> str:
         trouble = "" if rule.status == "ok" else rule.status

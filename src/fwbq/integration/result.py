@@ -31,8 +31,8 @@ class IntegrationResult:
         The Bayesian quadrature rule of `kernel` on the points evaluated. When several kernels were averaged, `mean` is
         the average of their rules' estimates, and this is the rule of the most probable one (for m integrals jointly).
     kernel : Kernel
-        The kernel that was given, or the most probable one. For a Gaussian measure with correlated coordinates and no
-        kernel given, kernel and rule are in whitened coordinates; `points` are in the original ones always.
+        The kernel that was given, or the most probable one; like `rule` and `points` in the coordinates of f. For a
+        Gaussian measure with correlated coordinates and no kernel given it is a `fwbq.kernels.Whitened` kernel.
     points : (n, d) array
         Where f was evaluated.
     values : (n,) or (n, m) array

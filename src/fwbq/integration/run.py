@@ -13,16 +13,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _validate
 from .._reason import Reason
-from ..designs import Design
+from ..designs import Design, PointSet
 from ..embeddings import Embedding
 from ..kernels import Kernel, Stationary
-from ..measures import Measure
+from ..measures import Measure, as_measure
 from ..rules import PriorMean
 from . import state
 from .forecast import Forecast
 from .model import AnyAmplitude, KernelModel
 from .result import IntegrationResult
-from .sequence import first_points, next_points, spread
+from .sequence import chosen_together, first_points, next_points, spread
 
 FloatArray = NDArray[np.float64]
 
@@ -36,7 +36,7 @@ class Integration:
 
     Parameters
     ----------
-    measure : Measure
+    measure : Measure, or frozen scipy.stats distribution
         What the integral is taken under.
     kernel : Kernel or class of kernel, optional
         A kernel is used as it is. A class (``fwbq.Matern32``) has its length-scales found from the values. By default
@@ -44,7 +44,8 @@ class Integration:
     design : callable, optional
         A design class, or a function ``(embedding, rng=...)`` that returns a design. By default evenly spread points
         first, then sequential Bayesian quadrature under the fitted kernel, continued from all points there are. With a
-        kernel *and* a design given, the points are exactly ``design.take(n)``, repeats included.
+        kernel *and* a design given, the points are exactly ``design.take(n)``, repeats included. The points of a
+        `PointSet` (`OBQ`) were chosen together: they must be asked for all at once.
     amplitude : "calibrated", "marginal", "ml", "loo" or float
         How the factor on the kernel's variance is found: see `fwbq.condition`, and `fwbq.posterior.calibrated`
         for the default, which is the marginal one, widened where leave-one-out errors are larger than the kernel
@@ -80,17 +81,17 @@ class Integration:
         measure: Measure,
         *,
         kernel: Kernel | type[Stationary] | None = None,
-        design: Callable[..., Design] | None = None,
+        design: Callable[..., Design | PointSet] | None = None,
         amplitude: AnyAmplitude = "calibrated",
         prior_mean: PriorMean | None = None,
         rng: Any = None,
     ) -> None:
-        _validate.instance(measure, "measure", Measure, "pass a measure such as fwbq.Gaussian(0.0, 1.0)")
+        measure = as_measure(measure)
         self._measure = measure
         self._model = KernelModel(measure, kernel, amplitude, prior_mean)
         self._design = None if design is None else _validate.design_factory(design, "design")
         self._entropy = [int(word) for word in _validate.generator(rng).integers(2**63, size=2)]
-        self._sequence: Design | None = None
+        self._sequence: Design | PointSet | None = None
         self._asked: list[FloatArray] = []
         self._waiting: dict[bytes, int] = {}
         self._known: dict[bytes, tuple[FloatArray, FloatArray]] = {}
@@ -122,6 +123,19 @@ class Integration:
     def ended(self) -> str | None:
         """Why there were fewer points than asked for, or None."""
         return self._ended
+
+    @property
+    def all_at_once(self) -> bool:
+        """Whether the design is a set of points chosen together, which cannot be asked for in portions."""
+        if self._design is None:
+            return False
+        if isinstance(self._design, type):
+            return issubclass(self._design, PointSet)
+        if self._model.fixed:
+            made = self._own_design()
+        else:
+            made = self._design(self._model.first_embedding(), rng=np.random.default_rng(0))
+        return isinstance(made, PointSet)
 
     def ask(self, batch: int = 1) -> FloatArray:
         """Return the next points to evaluate.
@@ -330,15 +344,21 @@ class Integration:
 
     def _from_design(self, batch: int) -> FloatArray:
         """Points of a given design under a given kernel: exactly its own sequence."""
+        design, n = self._own_design(), len(self._asked)
+        if n and isinstance(design, PointSet):
+            raise chosen_together("ask for all the points in one call")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that a design has ended is said in the status
+            points = design.take(n + batch)
+        self._note_end(None if len(points) == n + batch else Reason.DESIGN, len(points), design.status)
+        return np.asarray(points[n:] + 0.0)
+
+    def _own_design(self) -> Design | PointSet:
+        """Return the given design under the given kernel, made once."""
         if self._sequence is None:
             assert self._design is not None
             self._sequence = self._design(self._model.fixed, rng=np.random.default_rng(self._seed(1)))
-        n = len(self._asked)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that a design has ended is said in the status
-            points = self._sequence.take(n + batch)
-        self._note_end(None if len(points) == n + batch else Reason.DESIGN, len(points), self._sequence.status)
-        return np.asarray(points[n:] + 0.0)
+        return self._sequence
 
     def _from_model(self, batch: int) -> FloatArray:
         """Evenly spread points until there are values enough to fit, then those that the fitted kernel needs most."""

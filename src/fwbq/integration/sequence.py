@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._reason import Reason
-from ..designs import QMC, Design
-from ..designs.continued import ContinuedSBQ
+from ..designs import QMC, SBQ, Design, PointSet
 from ..embeddings import Embedding
 from ..measures import Empirical, Measure
 from ..rules import PriorMean
 
 FloatArray = NDArray[np.float64]
-DesignFactory = Callable[..., Design]
+DesignFactory = Callable[..., Design | PointSet]
 
 #: Points the default design chooses among: a power of two, for the balance of Sobol points. Measured in one to five
 #: dimensions: more of them lower the error of smooth integrands by less than a refit does.
@@ -84,7 +83,7 @@ def next_points(
         first = np.concatenate([wanted, witnesses(measure, len(known), n, seed)])[:n]
         first = first[~np.array([bool((known == point).all(axis=1).any()) for point in first], dtype=bool)]
     there = np.concatenate([known, first])
-    design = ContinuedSBQ(embedding, there, candidates, prior_mean=prior_mean)
+    design = SBQ(embedding, candidates, rng=0, prior_mean=prior_mean, known=there)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that a design has ended is said in the status
         rest = design.take(n - len(first)) if n > len(first) else known[:0]
@@ -151,12 +150,12 @@ def _sobol(dim: int, n: int, seed: np.random.SeedSequence) -> FloatArray:
         return np.asarray(qmc.Sobol(dim, rng=np.random.default_rng(seed)).random(n))
 
 
-def _fresh(design: Design, known: FloatArray, n: int) -> tuple[FloatArray, Reason | None, str]:
+def _fresh(design: Design | PointSet, known: FloatArray, n: int) -> tuple[FloatArray, Reason | None, str]:
     seen = {point.tobytes() for point in known + 0.0}
     wanted = n
     # A design under another kernel may begin with known points: ask for more until enough are new, eight times at most
     # (it then repeats itself).
-    for _ in range(8):
+    for _ in range(1 if isinstance(design, PointSet) else 8):  # a larger set would be another one, not a longer one
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             points = design.take(wanted)
@@ -166,6 +165,14 @@ def _fresh(design: Design, known: FloatArray, n: int) -> tuple[FloatArray, Reaso
         wanted += 2 * (n - len(fresh)) + 8
     chosen = np.array(fresh[:n]).reshape(-1, known.shape[1])
     return chosen, None if len(chosen) == n else Reason.DESIGN, design.status
+
+
+def chosen_together(remedy: str) -> ValueError:
+    """Return the error for a set of points that is asked for in portions."""
+    return ValueError(
+        "`design` gives a set of points that were chosen together, and the set for a larger n does not contain them: "
+        f"{remedy}, or pass a nested design such as fwbq.SBQ"
+    )
 
 
 def first_points(dim: int) -> int:

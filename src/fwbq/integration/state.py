@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import _validate, designs, kernels, measures
-from ..designs import Design
+from ..designs import Design, PointSet
 from ..kernels import Kernel, Stationary
 from ..measures import Measure
 
@@ -54,7 +54,7 @@ def measure_from(record: Any) -> Measure:
     return measures.from_spec(record)
 
 
-def design_record(design: Callable[..., Design] | None) -> str | None:
+def design_record(design: Callable[..., Design | PointSet] | None) -> str | None:
     """Return the name of a design class of the package."""
     if design is None:
         return None

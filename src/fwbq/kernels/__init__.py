@@ -16,6 +16,7 @@ from .periodic import PeriodicSobolev
 from .random_fourier import RandomFourier
 from .stationary import ExpQuad, Matern, Matern12, Matern32, Matern52, Stationary
 from .stein import Stein
+from .whitened import Whitened
 
 __all__ = [
     "Column",
@@ -33,6 +34,7 @@ __all__ = [
     "Stationary",
     "Stein",
     "Sum",
+    "Whitened",
     "from_spec",
 ]
 
@@ -53,7 +55,7 @@ def from_spec(spec: dict[str, Any]) -> Kernel:
     >>> from_spec(json.loads(json.dumps(ExpQuad(0.1).spec())))
     ExpQuad(lengthscale=0.1, variance=1.0)
     """
-    name = _validate.spec_type(spec, "kernel", {*_LEAVES, *_COMPOSITES, "Scaled", "RandomFourier"})
+    name = _validate.spec_type(spec, "kernel", {*_LEAVES, *_COMPOSITES, "Scaled", "RandomFourier", "Whitened"})
     try:
         if name in _LEAVES:
             return _LEAVES[name]._from_spec(spec)
@@ -62,6 +64,8 @@ def from_spec(spec: dict[str, Any]) -> Kernel:
         kernel = from_spec(spec["kernel"])
         if name == "Scaled":
             return Scaled(spec["scale"], kernel)
+        if name == "Whitened":
+            return Whitened(kernel, spec["mean"], spec["cov"])
         return RandomFourier.from_frequencies(kernel, spec["frequencies"], spec["phases"])  # type: ignore[arg-type]
     except KeyError as missing:
         raise ValueError(f"`spec` of the kernel {name} lacks the entry {missing}") from None

@@ -101,10 +101,6 @@ class Kernel(ABC):
             result[:, i] = part @ w if w.ndim == 1 else np.einsum("ij,ij->i", part, w)
         return result
 
-    def diag_gradient(self, x: ArrayLike) -> Array:
-        """Gradient of k(x, x) in x, shape (n, d); zero for a stationary kernel."""
-        return np.zeros_like(_validate.points(x, "x", self.dim))
-
     def lengthscale_gradient(self, x: ArrayLike, y: ArrayLike | None, i: int) -> Array:
         """Return the derivative of k(x, y) in the logarithm of the length-scale of coordinate i, shape (n, m).
 

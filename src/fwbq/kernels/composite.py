@@ -1,6 +1,5 @@
 """Sums, products and positive multiples of kernels."""
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -108,10 +107,6 @@ class Sum(_Composite):
                 total += part
             yield total
 
-    def diag_gradient(self, x: ArrayLike) -> Array:
-        """Gradient of k(x, x) in x, shape (n, d)."""
-        return np.asarray(np.sum([kernel.diag_gradient(x) for kernel in self.kernels], axis=0))
-
     def _lengthscale_gradient(self, x: Array, y: Array, i: int) -> Array:
         return np.asarray(np.sum([kernel._lengthscale_gradient(x, y, i) for kernel in self.kernels], axis=0))
 
@@ -139,7 +134,7 @@ class ProductKernel(_Composite):
         return k
 
     def _gradients(self, x: Array, y: Array) -> Iterator[Array]:
-        others = _products_of_others([kernel._gram(x, y) for kernel in self.kernels])
+        others = products_of_others([kernel._gram(x, y) for kernel in self.kernels])
         for parts in zip(*(kernel._gradients(x, y) for kernel in self.kernels), strict=True):
             total = parts[0]
             total *= others[0]
@@ -147,19 +142,12 @@ class ProductKernel(_Composite):
                 total += part * other
             yield total
 
-    def diag_gradient(self, x: ArrayLike) -> Array:
-        """Gradient of k(x, x) in x, shape (n, d)."""
-        x = _validate.points(x, "x", self.dim)
-        others = _products_of_others([kernel._diagonal(x) for kernel in self.kernels])
-        parts = [kernel.diag_gradient(x) * other[:, None] for kernel, other in zip(self.kernels, others, strict=True)]
-        return np.asarray(np.sum(parts, axis=0))
-
     def columns(self, x: ArrayLike) -> Column:
         """Prepare the columns k(x, y) over fixed points x, part by part; see `Kernel.columns`."""
         return self._columns(x, np.multiply)
 
     def _lengthscale_gradient(self, x: Array, y: Array, i: int) -> Array:
-        others = _products_of_others([kernel._gram(x, y) for kernel in self.kernels])
+        others = products_of_others([kernel._gram(x, y) for kernel in self.kernels])
         parts = [kernel._lengthscale_gradient(x, y, i) * o for kernel, o in zip(self.kernels, others, strict=True)]
         return np.asarray(np.sum(parts, axis=0))
 
@@ -175,12 +163,14 @@ class ProductKernel(_Composite):
         return tuple(ProductKernel(factors) for factors in zip(*parts, strict=True))
 
 
-def _products_of_others(arrays: list[Array]) -> list[Array]:
-    """For each array the product of all the others, without division."""
-    return [
-        math.prod((a for j, a in enumerate(arrays) if j != i), start=np.ones_like(arrays[i]))
-        for i in range(len(arrays))
-    ]
+def products_of_others(arrays: list[Array]) -> list[Array]:
+    """Return for each array the product of all the others, without dividing."""
+    before, after = [np.ones_like(arrays[0])], [np.ones_like(arrays[0])]
+    for array in arrays[:-1]:
+        before.append(before[-1] * array)
+    for array in arrays[:0:-1]:
+        after.append(after[-1] * array)
+    return [b * a for b, a in zip(before, reversed(after), strict=True)]
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -230,10 +220,6 @@ class Scaled(Kernel):
         for part in self.kernel._gradients(x, y):
             part *= self.scale
             yield part
-
-    def diag_gradient(self, x: ArrayLike) -> Array:
-        """Gradient of scale * k(x, x) in x, shape (n, d)."""
-        return self.scale * self.kernel.diag_gradient(x)
 
     def _lengthscale_gradient(self, x: Array, y: Array, i: int) -> Array:
         return self.scale * self.kernel._lengthscale_gradient(x, y, i)

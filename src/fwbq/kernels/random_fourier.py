@@ -165,11 +165,6 @@ class RandomFourier(Kernel):
         _validate.vector(w, "weights", y.shape[0])
         return (self._sines(x) * (w @ self._features(y))) @ self.frequencies
 
-    def diag_gradient(self, x: ArrayLike) -> Array:
-        """Gradient of k(x, x) in x, shape (n, d)."""
-        x = _validate.points(x, "x", self.dim)
-        return 2.0 * (self._features(x) * self._sines(x)) @ self.frequencies
-
     def _lengthscale_gradient(self, x: Array, y: Array, i: int) -> Array:
         # The frequencies are inversely proportional to the length-scale, the phases do not depend on it.
         def part(a: Array, b: Array) -> Array:

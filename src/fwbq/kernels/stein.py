@@ -163,11 +163,6 @@ class Stein(Kernel):
                 part += jacobian[:, j, i, None] * (sy[:, j] - aj)
             yield part * k
 
-    def diag_gradient(self, x: ArrayLike) -> Array:
-        """Gradient of k_p(x, x) = const + variance |s(x)|^2 in x, shape (n, d)."""
-        x = _validate.points(x, "x", self.dim)
-        return np.asarray(2.0 * self.kernel.variance * np.einsum("nij,ni->nj", self._jacobian(x), self._scores(x)))
-
     def factors(self, dim: int) -> None:
         """None: the score ties the coordinates together."""
         self._check_dim(dim)

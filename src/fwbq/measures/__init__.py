@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import _validate
 from .base import Measure
+from .distributions import is_distribution
 from .empirical import Empirical
 from .gaussian import Gaussian
 from .mixture import GaussianMixture
@@ -24,6 +25,7 @@ __all__ = [
     "Product",
     "TruncatedGaussian",
     "Uniform",
+    "as_measure",
     "from_spec",
 ]
 
@@ -35,6 +37,27 @@ _FIELDS = {
     Uniform: ("lower", "upper"),
 }
 _KNOWN: dict[str, Any] = {cls.__name__: cls for cls in (*_FIELDS, Product)}
+
+
+def as_measure(x: Any, name: str = "measure") -> Measure:
+    """Return a measure as it is, and a distribution of scipy.stats as a measure of one coordinate.
+
+    Parameters
+    ----------
+    x : Measure, or frozen scipy.stats distribution
+    name : str
+        What the parameter is called in the error.
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> as_measure(stats.gamma(2.0))
+    Product([gamma(2.0)])
+    """
+    if is_distribution(x):
+        return Product(x)
+    _validate.instance(x, name, Measure, "pass a measure such as fwbq.Gaussian(0.0, 1.0), or one of scipy.stats")
+    return x  # type: ignore[no-any-return]
 
 
 def from_spec(spec: dict[str, Any]) -> Measure:

@@ -16,7 +16,7 @@ class Measure(ABC):
     """A probability measure on R^d: what an integral is taken under. Measures are immutable values."""
 
     if TYPE_CHECKING:
-        # Fields of some measures and computed by others; a property here would stand in the way of the fields.
+        # Fields of some measures, properties of others; a property here would hide the dataclass fields.
         @property
         def mean(self) -> Array:
             """Mean, shape (d,); for TruncatedGaussian that of the Gaussian before truncation."""

@@ -1,6 +1,6 @@
 """Products of one-dimensional scipy.stats distributions."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -10,6 +10,7 @@ from scipy.special import ndtr
 from .. import _validate
 from .._validate import Array
 from .base import Measure
+from .distributions import Frozen, as_frozen, is_distribution, parameters
 
 # d log p / dt of the standard distributions (loc 0, scale 1), by scipy's name; the shapes come in scipy's order.
 _SCORES: dict[str, Callable[..., Array]] = {
@@ -43,8 +44,10 @@ class Product(Measure):
 
     Parameters
     ----------
-    distributions : sequence of frozen scipy.stats distributions
-        One per coordinate, e.g. ``[stats.gamma(2.0), stats.beta(0.5, 0.5)]``; parameters must be scalars.
+    distributions : frozen scipy.stats distribution, or a sequence of them
+        One per coordinate, e.g. ``[stats.gamma(2.0), stats.beta(0.5, 0.5)]``; parameters must be scalars. The objects
+        that SciPy has since version 1.15 (``stats.Normal(mu=0.0, sigma=1.0)``, mixtures and transformations of them)
+        are taken too.
 
     Notes
     -----
@@ -64,8 +67,11 @@ class Product(Measure):
 
     distributions: tuple[Any, ...]
 
-    def __init__(self, distributions: Sequence[Any]) -> None:
-        _validate.freeze(self, distributions=_validate.frozen_distributions(distributions, "distributions"))
+    def __init__(self, distributions: Any) -> None:
+        given = (distributions,) if is_distribution(distributions) else distributions
+        if isinstance(given, Iterable) and not isinstance(given, str):
+            given = tuple(map(as_frozen, given))
+        _validate.freeze(self, distributions=_validate.frozen_distributions(given, "distributions"))
 
     def __repr__(self) -> str:
         return f"Product([{', '.join(map(_shown, self.distributions))}])"
@@ -148,6 +154,8 @@ class Product(Measure):
 
 def _shown(p: Any) -> str:
     """Return a distribution as it is written in code."""
+    if isinstance(p, Frozen):
+        return p.name
     given = [*map(str, p.args), *(f"{key}={value}" for key, value in p.kwds.items())]
     return f"{p.dist.name or type(p.dist).__name__}({', '.join(given)})"
 
@@ -161,14 +169,6 @@ def _quietly(moment: Callable[[], Any]) -> float:
         return float(moment())
 
 
-def _parameters(p: Any) -> tuple[list[float], float, float]:
-    """Return shapes, loc and scale of a frozen distribution."""
-    names = [*(p.dist.shapes.replace(" ", "").split(",") if p.dist.shapes else []), "loc", "scale"]
-    given = {"loc": 0.0, "scale": 1.0, **dict(zip(names, p.args, strict=False)), **p.kwds}
-    *shapes, loc, scale = (float(given[name]) for name in names)
-    return shapes, loc, scale
-
-
 def _score(p: Any, x: Array) -> Array:
     name = _name(p)
     if name not in _SCORES:
@@ -176,7 +176,7 @@ def _score(p: Any, x: Array) -> Array:
             f"the score of the distribution {_shown(p)} is not known; known are {', '.join(sorted(_SCORES))}: "
             "write the score by hand where it is needed"
         )
-    shapes, loc, scale = _parameters(p)
+    shapes, loc, scale = parameters(p)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return _SCORES[name]((x - loc) / scale, *shapes) / scale
 

@@ -13,9 +13,9 @@ from ..selection import Comparison, label
 from . import words
 from .decision import level
 
-#: Models in the table: the most probable ones.
+#: Models in the table: the most probable ones. Each row makes the page larger, and nobody reads further.
 ROWS = 1000
-#: Members in the figure of inclusion probabilities.
+#: Members in the figure of inclusion probabilities: as many as can be read at its size.
 MEMBERS = 30
 # Draws of the numerical error: two thousand, fewer when the models are so many that memory would not hold them.
 _DRAWS, _NUMBERS = 2000, 20_000_000
@@ -98,7 +98,7 @@ def numbers(values: ArrayLike, digits: int = 6) -> list[float | None]:
 
 
 def _members(names: Iterable[Any]) -> tuple[list[str], list[list[int]]]:
-    """Return the members of the models that are tuples, in the order of the alphabet, and each model's, by number."""
+    """Return the sorted members of all models that are tuples, and for each model the positions of its members."""
     members = [tuple(words.clean(str(e)) for e in name) if isinstance(name, tuple) else () for name in names]
     known = sorted({e for name in members for e in name}, key=lambda e: (e.casefold(), e))
     number = {e: j for j, e in enumerate(known)}

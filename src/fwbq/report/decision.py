@@ -11,7 +11,7 @@ from . import words
 
 #: Level at which a run that was given none is called decided.
 LEVEL = 0.95
-# A second model is named as a rival, or models are counted as such, from this P(MAP) on.
+# A second model is named as a rival, or models are counted as such, from this P(MAP) on: one chance in a hundred.
 _RIVAL = 0.01
 
 
@@ -98,7 +98,7 @@ def _share(comparison: Comparison, draws: np.ndarray) -> str:
     )
     if middle < 0.5:
         others = words.probability(1.0 - middle)
-        text += f" The most probable model need not be probable: the others hold {others} together."
+        text += f" That is less than one half: the other models together hold {others}."
     return text
 
 

@@ -1,4 +1,4 @@
-"""Names and numbers as the page shows them: bounded, without characters that change what stands around them."""
+"""Names and numbers as the page shows them: of bounded length, without control characters and text-direction marks."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import unicodedata
 
 #: Longest name kept in the page; longer ones end in an ellipsis.
 FULL = 2000
-#: Longest name in a sentence.
+#: Longest name in a sentence: half a line.
 SHORT = 48
-# Marks that reorder the text after them, not only their own.
+# Unicode marks that change the direction of the text after them.
 _DIRECTIONS = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C}
 _SPACES = {0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x85, 0x2028, 0x2029}
 

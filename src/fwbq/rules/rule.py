@@ -47,8 +47,8 @@ class Rule:
         limits it (below 100 `floor`) it is 0.99 times the computed value plus the floor, an upper bound.
     floor : float
         What float64 leaves uncertain in `mmd2`: 8 roundoffs (1.1e-16) of k_PP + 2 |w'z| + w'K w, and what the rounding
-        of single entries adds for weights of both signs, up to 4 roundoffs of (n sum_ij (w_i w_j K_ij)^2)^(1/2). An
-        embedding with an attribute ``accuracy`` (relative error of its mean and variance beyond rounding) adds that.
+        of single entries adds for weights of both signs, up to 4 roundoffs of (n sum_ij (w_i w_j K_ij)^2)^(1/2). Where
+        the embedding is by quadrature, its `accuracy` (relative error of mean and variance) is added.
     kind : str
         "bayes", "uniform", "simplex" or "design".
     prior_mean : str
@@ -450,16 +450,12 @@ def _has_features(embedding: Embedding) -> bool:
     return hasattr(embedding.kernel, "features") and hasattr(embedding, "mean_features")
 
 
-def _accuracy(embedding: Embedding) -> float:
-    return float(getattr(embedding, "accuracy", 0.0))
-
-
 def _feature_problem(embedding: Any, x: FloatArray) -> FeatureWorstCase:
-    return FeatureWorstCase(embedding.kernel.features(x), embedding.mean_features)
+    return FeatureWorstCase(embedding.kernel.features(x), embedding.mean_features, embedding.accuracy)
 
 
 def _gram_problem(embedding: Embedding, x: FloatArray, K: FloatArray) -> GramWorstCase:
-    return GramWorstCase(K, embedding.mean(x), embedding.variance, _accuracy(embedding))
+    return GramWorstCase(K, embedding.mean(x), embedding.variance, embedding.accuracy)
 
 
 def _problem(embedding: Embedding, x: FloatArray) -> WorstCase:
@@ -471,7 +467,7 @@ def _problem(embedding: Embedding, x: FloatArray) -> WorstCase:
 def _evaluate(embedding: Embedding, x: FloatArray, w: FloatArray) -> Evaluation:
     if _has_features(embedding):
         return _feature_problem(embedding, x).evaluate(w)
-    return streamed_evaluation(embedding.kernel, x, w, embedding.mean(x), embedding.variance, _accuracy(embedding))
+    return streamed_evaluation(embedding.kernel, x, w, embedding.mean(x), embedding.variance, embedding.accuracy)
 
 
 def _factorise(embedding: Any, x: FloatArray) -> Factor:

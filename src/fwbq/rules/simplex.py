@@ -121,7 +121,7 @@ def _lawson_hanson(A: FloatArray, x: FloatArray, tolerance: float = _TOLERANCE) 
             x = np.maximum(x + ratio[leaving] * (target - x), 0.0)
             passive[leaving] = False
             x[~passive] = 0.0
-            # One that leaves in the step it came with had a gradient of nothing but rounding: not to be tried again.
+            # A variable that leaves in the step in which it entered had a gradient of rounding size: not tried again.
             refused[leaving] |= ratio[leaving] == 0.0
         gradient = np.where(passive | refused, np.inf, A @ x - 1.0)
         entering = int(np.argmin(gradient))

@@ -87,7 +87,7 @@ class WorstCase(Protocol):
         """Return mmd2(w) with its floor."""
 
     def candidates(self, constant: bool) -> Iterator[tuple[FloatArray, Evaluation]]:
-        """Yield weights that minimise mmd2, less and less strictly; with `constant`, among those that sum to one."""
+        """Yield weights that minimise mmd2, more and more smoothed; with `constant`, among those that sum to one."""
 
     def ridge_path(self, constant: bool) -> RidgePath:
         """Return the weights as a function of a ridge."""
@@ -138,7 +138,8 @@ class RidgePath:
         limit = cap * (1.0 + 1e-12)
         low, high = math.log(SMALLEST_JITTER), math.log(SMALLEST_JITTER)
         w = self.weights(math.exp(high))
-        # At exp(80) the weights are those of an infinite ridge to working precision: nothing, or the positive limit.
+        # At exp(80) the weights are those of an infinite ridge to working precision: zero, or with the constraint its
+        # limit.
         while np.abs(w).sum() > limit and high < 80.0:
             low, high = high, high + 2.0
             w = self.weights(math.exp(high))
@@ -157,7 +158,7 @@ def _total(
 ) -> Evaluation:
     """Sum k_PP - 2 w'z + w'K w exactly, the last given as terms `gram`, and bound the effect of rounding in the inputs.
 
-    Errors common to all entries multiply the sums. Errors of the entries are blind to the weights' signs: they add up
+    Errors common to all entries multiply the sums. Errors of the entries do not follow the weights' signs: they add up
     like the root of the sum of squares, `square` = sum_ij (w_i w_j K_ij)^2, times the root of n, because on a grid the
     n pairs at one distance share their rounding. `accuracy` is the relative error of z and k_PP, if it is not rounding;
     nothing is assumed about its signs. Against 120-digit arithmetic the error stayed below a third of this bound.
@@ -243,7 +244,7 @@ class GramWorstCase:
         return _total(self._variance, w, self._z, terms, square, self._accuracy, self._unit)
 
     def candidates(self, constant: bool) -> Iterator[tuple[FloatArray, Evaluation]]:
-        """Yield the iterates of refinement for rising jitter, until raising it further cannot pay."""
+        """Yield the iterates of refinement for rising jitter, until a larger one cannot lower the error."""
         lower, jitter = jittered_cholesky(self._K, LEAST_JITTER)
         for _ in range(JITTER_LADDER):
             for w, evaluation in self._refined(lower, constant):
@@ -272,7 +273,8 @@ class GramWorstCase:
             residual = sum_parts(self._z, -Kw)
             step = factor.solve(residual)
             if constant:
-                # The multiplier of the constraint is taken out before the solve that counts: it would cancel after.
+                # The multiplier of the constraint is removed before the last solve: removed after it, large terms
+                # cancel.
                 residual = residual - self._scale * (float(self._scale @ step) / total)
                 step = factor.solve(residual)
                 missing = 1.0 - math.fsum((self._scale * w).tolist())
@@ -307,9 +309,12 @@ class FeatureWorstCase:
         Phi, with K = Phi Phi'.
     mean_features : (D,) array
         m, with z = Phi m and k_PP = |m|^2.
+    accuracy : float
+        Error of m beyond rounding, as a part of the largest value of each feature.
     """
 
-    def __init__(self, features: FloatArray, mean_features: FloatArray) -> None:
+    def __init__(self, features: FloatArray, mean_features: FloatArray, accuracy: float = 0.0) -> None:
+        self._accuracy = accuracy
         self._unit = power_of_two(float(np.max(np.abs(features), initial=0.0)))
         self._phi = features / self._unit
         self._m = mean_features / self._unit
@@ -322,6 +327,7 @@ class FeatureWorstCase:
         value = math.fsum(exact_dot(residual, residual))
         largest = np.max(np.abs(self._phi), axis=0, initial=0.0)
         error = FEATURE_ERROR * float(np.linalg.norm(largest * np.abs(w).sum() + np.abs(self._m)))
+        error += self._accuracy * float(np.linalg.norm(largest))
         floor = error * (error + 2.0 * math.sqrt(value))
         return Evaluation(value * self._unit**2, floor * self._unit**2)
 

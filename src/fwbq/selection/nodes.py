@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+from .._gauss import gauss_legendre, tensor_grid
 from .._quasi_random import quasi_random
 from ..measures import Empirical, Gaussian, Measure
 from .coordinates import Coordinates, LogScale, Standard
@@ -78,18 +79,11 @@ def nodes(measure: Measure, coordinates: Coordinates) -> Nodes:
 
 def _tensor(sides: list[tuple[Array, Array]]) -> Nodes:
     axes = tuple(s for s, _ in sides)
-    points = np.stack([grid.ravel() for grid in np.meshgrid(*axes, indexing="ij")], axis=1)
+    points = tensor_grid(axes)
     log_weights = np.zeros(())
     for _, log_w in sides:
         log_weights = np.add.outer(log_weights, log_w)
     return Nodes(points, log_weights.ravel(), axes, False)
-
-
-def _legendre(low: float, high: float, size: int) -> tuple[Array, Array]:
-    """Gauss-Legendre nodes and weights on [low, high]."""
-    t, w = np.polynomial.legendre.leggauss(size)
-    half = 0.5 * (high - low)
-    return low + half * (t + 1.0), half * w
 
 
 def _stretched(size: int) -> tuple[Array, Array]:
@@ -97,7 +91,7 @@ def _stretched(size: int) -> tuple[Array, Array]:
 
     Gauss-Legendre in t with :math:`v = \Phi(a\,\Phi^{-1}(t))`: a standard Gaussian gets nodes spread like N(0, a^2).
     """
-    t, w = _legendre(0.0, 1.0, size)
+    t, w = gauss_legendre(size, 0.0, 1.0)
     z = ndtri(t)
     log_w = np.log(w) - 0.5 * (_STRETCH**2 - 1.0) * z**2
     return ndtr(_STRETCH * z), log_w - np.log(np.sum(np.exp(log_w)))
@@ -113,7 +107,7 @@ def _side(factor: Measure, coordinates: Standard | LogScale, i: int, size: int) 
     if bounded or isinstance(coordinates, LogScale):
         ends = factor.from_uniform(np.array([[_TAIL], [1.0 - _TAIL]]))[:, 0]
         low, high = coordinates.axis(ends, i)
-        s, w = _legendre(low, high, size)
+        s, w = gauss_legendre(size, low, high)
         x, slope = coordinates.back(s, i)
         with np.errstate(divide="ignore"):
             log_w = np.log(w * slope) + factor.log_density(x[:, None])

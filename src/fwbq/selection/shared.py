@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validate
+from ..designs import Spread
 from ..embeddings import embed
 from ..kernels import ExpQuad, Kernel
 from ..posterior import Amplitude
@@ -20,7 +22,6 @@ from .linear_process import linear_evidences
 from .log_process import LogProcess
 from .model import Family
 from .nodes import Nodes, nodes
-from .spread import Spread
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -96,7 +97,9 @@ class Shared:
 
     def extend(self, n: int, evaluate: Callable[[Any, Array], Array]) -> int:
         """Evaluate the models in contention at the points up to the n-th; return how many evaluations that took."""
-        points = self.design.take(n)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that a design has ended is said in the status
+            points = self.design.take(n)
         new = points[len(self.values) :]
         if not len(new) or not len(self.active):
             return 0

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._gauss import gauss_legendre, tensor_grid
 from ..chema import Dataset
 from ..chema.compare import KineticFamily, compare
 from ..chema.likelihood import candidate_models, log_likelihood_block
@@ -46,7 +47,7 @@ _NEAR = 8.0
 
 
 def dataset(number: int) -> tuple[Dataset, dict[str, Any]]:
-    """Return the simulated data set of this number and how it was made; every number is another mixture of settings."""
+    """Return the simulated data set of this number and its settings, which are drawn anew for every number."""
     rng = np.random.default_rng([2016, number])
     settings: dict[str, Any] = {
         "noise": float(np.exp(rng.uniform(np.log(0.005), np.log(0.1)))),
@@ -89,17 +90,16 @@ def exact_log_evidences(data: Dataset, models: Sequence[tuple[str, ...]]) -> tup
 
 def _tensor_sum(data: Dataset, models: Sequence[tuple[str, ...]], size: int) -> Array:
     offset = KineticFamily(data, tuple(models)).coordinates.offset
-    t, w = np.polynomial.legendre.leggauss(size)
     axes: list[Array] = []
     log_w: Array = np.zeros(())
     for c in offset:
         end = np.log1p(7.0 / c)  # the prior N(1, 1/2) has 1e-17 above K = 7
-        s = 0.5 * end * (t + 1.0)
+        s, w = gauss_legendre(size, 0.0, end)
         K = c * np.expm1(s)
         side = np.log(w) + s - (K - 1.0) ** 2
         axes.append(K)
         log_w = np.add.outer(log_w, side - np.log(np.sum(np.exp(side))))
-    points = np.stack([grid.ravel() for grid in np.meshgrid(*axes, indexing="ij")], axis=1)
+    points = tensor_grid(axes)
     log_w = log_w.ravel()
     top, total = np.full(len(models), -np.inf), np.zeros(len(models))
     for start in range(0, len(points), _CHUNK):

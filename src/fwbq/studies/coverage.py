@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from .. import problems
+from .._gauss import tensor_grid
 from ..embeddings import embed
 from ..integration import integrate
 from ..kernels import ExpQuad
@@ -231,7 +232,7 @@ def gauss_hermite(n: int = 49, seeds: int = 5) -> pd.DataFrame:
         for centre in ((0.5, 0.5), (1.0, 0.5)):
             m = np.array(centre)
             truth = float(function(m.sum())) * np.exp(-1.0)
-            grid = np.stack(np.meshgrid(nodes, nodes), axis=-1).reshape(-1, 2)
+            grid = tensor_grid([nodes, nodes])
             gauss = float(np.outer(weights, weights).ravel() @ function((m + grid).sum(axis=1)))
             errors = [
                 abs(integrate(_Ridge(function), Gaussian(m, np.eye(2)), n=n, rng=seed, progress=False).mean - truth)

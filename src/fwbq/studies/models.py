@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..chema import Dataset, compare, prior
+from ..designs import Spread
 from ..embeddings import embed
 from ..kernels import ExpQuad
 from ..rules import bayes_rule
 from ..selection import Comparison, label
 from ..selection.coordinates import Coordinates, Standard
-from ..selection.spread import Spread
 
 if TYPE_CHECKING:
     import pandas as pd

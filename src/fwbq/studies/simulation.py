@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .._gauss import tensor_grid
 from ..designs import QMC, SBQ, FrankWolfe, MonteCarlo
 from ..designs.base import Design
 from ..embeddings import Embedding, embed
@@ -61,8 +62,7 @@ def designs(embedding: Embedding, seed: int = 0, candidates: int = CANDIDATES) -
 
 def _grid(size: int, reach: float = 5.5) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     axis = np.linspace(-reach, reach, size)
-    x, y = np.meshgrid(axis, axis)
-    return np.column_stack([x.ravel(), y.ravel()]), axis
+    return tensor_grid([axis, axis])[:, ::-1], axis  # row by row, as images are stored
 
 
 def mean_elements(

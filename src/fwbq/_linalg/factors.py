@@ -1,13 +1,8 @@
-"""Symmetric positive solves for Gram matrices that are singular to working precision, and products free of rounding.
+"""Symmetric positive solves for Gram matrices that are singular to working precision.
 
-Two ideas carry everything here.
-
-* A Gram matrix is factored after a symmetric scaling by powers of two, with a small multiple of the identity (the
-  *jitter*) added only when its pivots ask for it. What the jitter spoils, iterative refinement on the matrix itself
-  repairs where the data can tell.
-* Sums that cancel are formed without rounding: matrices and vectors are cut into slices short enough for BLAS to
-  multiply them exactly (Ozaki, Ogita, Oishi and Rump, Numerical Algorithms 59, 2012), and the slices are added with
-  error-free transformations. What remains is the rounding of the inputs, and no more.
+A Gram matrix is factored after a symmetric scaling by powers of two, with a small multiple of the identity (the
+*jitter*) added only when its pivots ask for it. What the jitter spoils, iterative refinement on the matrix itself
+repairs where the data can tell.
 """
 
 from __future__ import annotations
@@ -20,7 +15,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from . import _validate
+from .. import _validate
 
 FloatArray = NDArray[np.float64]
 
@@ -35,82 +30,6 @@ SMALLEST_JITTER = 1e-14
 LARGEST_JITTER = 1e-6
 #: A pivot of the scaled matrix below this adds nothing but rounding: it marks the numerical rank.
 RANK_TOLERANCE = 1e-15
-
-
-def power_of_two(x: float) -> float:
-    """Return the power of two 2**e with x in [2**(e-1), 2**e); 1 for zero (Python's frexp)."""
-    return math.ldexp(1.0, math.frexp(x)[1]) if x else 1.0
-
-
-def two_sum(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return s = fl(a + b) and the exact error e, with a + b = s + e (Knuth)."""
-    s = a + b
-    t = s - a
-    return s, (a - (s - t)) + (b - t)
-
-
-def two_product(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return p = fl(a * b) and the exact error e, with a * b = p + e (Dekker; no overflow guard)."""
-    p = a * b
-    c = 134217729.0 * a  # 2**27 + 1 splits the 53 bits into halves of 26
-    a1 = c - (c - a)
-    c = 134217729.0 * b
-    b1 = c - (c - b)
-    a2, b2 = a - a1, b - b1
-    return p, a2 * b2 - (((p - a1 * b1) - a2 * b1) - a1 * b2)
-
-
-def exact_dot(a: FloatArray, b: FloatArray) -> list[float]:
-    """Return terms whose exact sum (`math.fsum`) is the dot product of the arrays `a` and `b` of one shape."""
-    p, e = two_product(a, b)
-    return [*p.ravel().tolist(), *e.ravel().tolist()]
-
-
-def _slices(a: FloatArray, bits: int) -> list[FloatArray]:
-    """Cut |a| <= 1 into three arrays that add up to `a` exactly; the first two are multiples of 2**-bits, 2**-2bits."""
-    out = []
-    for level in (1, 2):
-        shift = 1.5 * 2.0 ** (52 - level * bits)
-        high = (a + shift) - shift
-        out.append(high)
-        a = a - high
-    return [*out, a]
-
-
-class ExactMatrix:
-    """A matrix prepared for products with vectors that carry no rounding error to speak of.
-
-    Entries and vector are cut into three slices; the products of the leading slices are exact in BLAS whatever the
-    order of its sums, so results do not depend on the BLAS library. The error left is about ``size * 2**-95`` of the
-    largest entry times the largest element.
-
-    Parameters
-    ----------
-    a : (m, n) array
-        Finite matrix. It is copied in slices (three times its memory).
-    """
-
-    def __init__(self, a: FloatArray) -> None:
-        self.shape = a.shape
-        self._scale = power_of_two(float(np.max(np.abs(a), initial=0.0)))
-        # Two slices of b bits and a sum of n terms must fit 53 bits.
-        self._bits = (52 - math.ceil(math.log2(a.shape[1] + 1))) // 2
-        self._parts = _slices(a / self._scale, self._bits)
-
-    def dot(self, w: FloatArray) -> FloatArray:
-        """Return an (m, 9) array whose row sums, in exact arithmetic, are the product of the matrix with `w`."""
-        scale = power_of_two(float(np.max(np.abs(w), initial=0.0)))
-        slices = np.stack(_slices(w / scale, self._bits), axis=1)
-        return np.concatenate([part @ slices for part in self._parts], axis=1) * (scale * self._scale)
-
-
-def sum_parts(first: FloatArray, parts: FloatArray) -> FloatArray:
-    """Return first + parts.sum(axis=1) as if summed in twice the working precision, then rounded."""
-    high, low = first, np.zeros_like(first)
-    for column in parts.T:
-        high, error = two_sum(high, column)
-        low = low + error
-    return high + low
 
 
 class Factor(Protocol):
@@ -203,7 +122,7 @@ class CholeskyFactor:
         if ok and np.min(np.diagonal(lower), initial=np.inf) ** 2 > TRUSTED_PIVOT:
             return cls(lower, scale, 0.0, len(K))
         # Diagonal pivoting brings the independent rows to the front, and their factor with them.
-        pivoted, order, rank = _pivoted_cholesky(scaled)
+        pivoted, order, rank = pivoted_cholesky(scaled)
         trusted = int(np.sum(np.diagonal(pivoted)[:rank] ** 2 > TRUSTED_PIVOT))
         rows = order[:trusted]
         independent = (rows, cls(np.tril(pivoted[:trusted, :trusted]), scale[rows], 0.0, trusted))
@@ -297,10 +216,13 @@ def _cholesky(a: FloatArray) -> tuple[FloatArray, bool]:
     return lower, info == 0 and bool(np.all(np.isfinite(np.diagonal(lower))))
 
 
-def _pivoted_cholesky(a: FloatArray) -> tuple[FloatArray, NDArray[np.intp], int]:
-    """Return the lower factor of the rows taken in the order of largest pivots, that order, and the rank."""
-    tolerance = RANK_TOLERANCE * float(np.max(np.diagonal(a), initial=0.0))
-    factor, order, rank, _ = scipy.linalg.lapack.dpstrf(a, lower=1, tol=tolerance)
+def pivoted_cholesky(a: FloatArray, tolerance: float = RANK_TOLERANCE) -> tuple[FloatArray, NDArray[np.intp], int]:
+    """Return the lower factor of the rows taken in the order of largest pivots, that order, and the rank.
+
+    Pivots at most `tolerance` times the largest diagonal entry count as zero.
+    """
+    absolute = tolerance * float(np.max(np.diagonal(a), initial=0.0))
+    factor, order, rank, _ = scipy.linalg.lapack.dpstrf(a, lower=1, tol=absolute)
     return factor, np.asarray(order, dtype=np.intp) - 1, int(rank)
 
 
@@ -410,4 +332,4 @@ def numerical_rank(K: FloatArray) -> int:
     """
     scale = equilibration(np.diagonal(K))
     scaled = (scale[:, None] * K) * scale
-    return _pivoted_cholesky(scaled)[2]
+    return pivoted_cholesky(scaled)[2]

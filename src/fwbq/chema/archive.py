@@ -1,0 +1,82 @@
+"""Download a source archive through pip's own configuration, without running anything in it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+__all__ = ["download"]
+
+_TIMEOUT = 600
+# ``pip download`` asks the build backend of an archive for its metadata, which runs the archive's code. A backend (as
+# PEP 517 defines it) under the name of the usual one, found first on the path, answers instead.
+_BACKEND = '''\
+"""A build backend that tells name and version, and runs nothing."""
+
+import sys
+from pathlib import Path
+
+
+def get_requires_for_build_wheel(config_settings=None):
+    return []
+
+
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    folder = Path(metadata_directory) / "{folder}-{version}.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\\nName: {name}\\nVersion: {version}\\n")
+    return folder.name
+
+
+__legacy__ = sys.modules[__name__]
+'''
+
+
+def download(name: str, version: str, sha256: str, directory: Path) -> Path:
+    """Fetch the source archive of a package with pip, so that indexes, proxies and certificates are the user's.
+
+    Parameters
+    ----------
+    name, version : str
+        The package.
+    sha256 : str
+        Digest of the archive; pip refuses any other.
+    directory : Path
+        Where it is put.
+
+    Returns
+    -------
+    Path
+        The archive, ``{name}-{version}.tar.gz``.
+
+    Raises
+    ------
+    RuntimeError
+        When pip could not deliver it; the message says why and what to do.
+    """
+    target = directory / f"{name}-{version}.tar.gz"
+    advice = f"download {target.name} by other means and pass its path as `archive`"
+    with tempfile.TemporaryDirectory() as scratch:
+        backend = Path(scratch) / "setuptools"
+        backend.mkdir()
+        (backend / "__init__.py").touch()
+        (backend / "build_meta.py").write_text(
+            _BACKEND.format(name=name, version=version, folder=name.replace("-", "_"))
+        )
+        wanted = Path(scratch) / "requirements.txt"
+        wanted.write_text(f"{name}=={version} --hash=sha256:{sha256}\n")
+        options = ["--no-deps", "--no-binary", ":all:", "--no-build-isolation", "--use-pep517", "--require-hashes"]
+        call = [sys.executable, "-m", "pip", "download", *options, "--dest", str(directory), "-r", str(wanted)]
+        try:
+            done = subprocess.run(
+                call, capture_output=True, text=True, timeout=_TIMEOUT, env={**os.environ, "PYTHONPATH": scratch}
+            )
+        except subprocess.TimeoutExpired:
+            raise RuntimeError(f"pip did not deliver {name} {version} within {_TIMEOUT} s; {advice}") from None
+    if done.returncode or not target.exists():
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise RuntimeError(f"pip could not deliver {name} {version}: {last}; {advice}")
+    return target

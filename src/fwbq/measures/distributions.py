@@ -1,0 +1,120 @@
+"""The two kinds of distribution objects that scipy.stats has, through one interface."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._validate import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Frozen:
+    """A distribution of scipy's newer kind (``stats.Normal(mu=0.0, sigma=1.0)``) with the methods of a frozen one.
+
+    It is its own family (``dist``), without shapes, location or scale.
+    """
+
+    distribution: Any
+
+    args = ()
+    shapes = None
+
+    @property
+    def kwds(self) -> dict[str, Any]:
+        """Parameters by name: none."""
+        return {}
+
+    @property
+    def dist(self) -> Frozen:
+        """The family: the distribution itself."""
+        return self
+
+    @property
+    def name(self) -> str:
+        """The distribution as scipy writes it."""
+        return str(self.distribution)
+
+    def support(self) -> tuple[float, float]:
+        """Return the ends of the support."""
+        lower, upper = self.distribution.support()
+        return float(lower), float(upper)
+
+    def ppf(self, q: Any) -> Array:
+        """Return the quantiles."""
+        return np.asarray(self.distribution.icdf(q))
+
+    def pdf(self, x: Any) -> Array:
+        """Return the density."""
+        return np.asarray(self.distribution.pdf(x))
+
+    def logpdf(self, x: Any) -> Array:
+        """Return the logarithm of the density."""
+        return np.asarray(self.distribution.logpdf(x))
+
+    def rvs(self, size: int, random_state: np.random.Generator) -> Array:
+        """Return independent draws."""
+        return np.asarray(self.distribution.sample(size, rng=random_state))
+
+    def mean(self) -> float:
+        """Return the expectation."""
+        return float(self.distribution.mean())
+
+    def std(self) -> float:
+        """Return the standard deviation."""
+        return float(self.distribution.standard_deviation())
+
+
+def is_new(x: Any) -> bool:
+    """Whether `x` is one of scipy's newer distribution objects."""
+    return all(callable(getattr(x, name, None)) for name in ("icdf", "logpdf", "sample", "support"))
+
+
+def is_distribution(x: Any) -> bool:
+    """Whether `x` is a frozen scipy.stats distribution, or one of the newer objects."""
+    frozen = hasattr(x, "dist") and all(callable(getattr(x, name, None)) for name in ("ppf", "logpdf", "rvs"))
+    return frozen or is_new(x)
+
+
+def as_frozen(x: Any) -> Any:
+    """Return a frozen distribution for one of the newer objects; anything else as it is.
+
+    Gaussian and uniform ones become ``norm`` and ``uniform``, for which there are closed forms.
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> float(as_frozen(stats.norm(1.0, 2.0)).mean())
+    1.0
+    """
+    if not is_new(x):
+        return x
+    from scipy import stats
+
+    def scalar(*names: str) -> list[float] | None:
+        values = [getattr(x, name) for name in names]
+        return [float(value) for value in values] if all(np.ndim(value) == 0 for value in values) else None
+
+    kind = type(x).__name__
+    if kind in ("Normal", "StandardNormal") and (moments := scalar("mu", "sigma")):
+        return stats.norm(*moments)
+    if kind == "Uniform" and (ends := scalar("a", "b")):
+        return stats.uniform(ends[0], ends[1] - ends[0])
+    return Frozen(x)
+
+
+def parameters(p: Any) -> tuple[list[float], float, float]:
+    """Return shapes, location and scale of a frozen distribution.
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> parameters(stats.gamma(2.0, scale=3.0))
+    ([2.0], 0.0, 3.0)
+    """
+    names = [*(p.dist.shapes.replace(" ", "").split(",") if p.dist.shapes else []), "loc", "scale"]
+    given = {"loc": 0.0, "scale": 1.0, **dict(zip(names, p.args, strict=False)), **p.kwds}
+    *shapes, loc, scale = (float(given[name]) for name in names)
+    return shapes, loc, scale
