@@ -69,6 +69,16 @@ def test_the_sieve_agrees_with_the_judge_and_is_never_narrower(rng, noise, times
     assert np.all(wide > width)
 
 
+def test_the_sieve_does_not_believe_a_slope_without_bounds_either(data):
+    # Log likelihoods that rise steeply towards a corner: beyond the points the mean of the process goes on rising.
+    judge = judge_of(data)
+    slope = judge.where @ np.array([[60.0, -60.0], [60.0, 60.0], [60.0, -60.0]])
+    centre, width = judge(slope)
+    quick, wide = pairs._Sieve(judge)(slope.copy())
+    np.testing.assert_allclose(quick, centre, atol=1e-3)
+    assert np.all(wide > width * (1 - 1e-3))
+
+
 def test_the_race_integrates_well_enough(data):
     # A constant and exponentials of the coordinates, whose integrals the large rule knows.
     places = KineticFamily(data, (data.names[:2],)).coordinates

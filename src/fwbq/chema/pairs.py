@@ -31,11 +31,13 @@ from scipy.special import gammaln, logsumexp, stdtrit
 
 from .. import _validate
 from .._gauss import tensor_grid
+from .._linalg import CholeskyFactor
 from ..designs import Spread
 from ..evaluation import Progress
 from ..kernels import Kernel
+from ..process import Regression
 from ..selection import Comparison, LogScale, Rest, compare_families
-from ..selection.log_process import LogProcess
+from ..selection.log_process import _RISE, LogProcess
 from ..selection.nodes import Nodes, nodes
 from . import _checks
 from .compare import KineticFamily, prior
@@ -69,6 +71,7 @@ _LEADING = 200
 _JITTER = 1e-10
 # Added to every upper bound, in log evidence, for the rounding of sums in float32.
 _MARGIN = 1e-3
+_HIGHEST = np.float32(_RISE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,20 +217,20 @@ class _Sieve:
     def __init__(self, judge: _Judge) -> None:
         assert judge.kernel is not None
         kernel, n = judge.kernel, len(judge.where)
-        gram = kernel(judge.where)
-        inverse = np.linalg.inv(np.linalg.cholesky(gram + _JITTER * np.diag(gram.diagonal())))
-        o = inverse.sum(axis=1)
-        residual = inverse - np.outer(o, o @ inverse) / (o @ o)
-        cross = inverse @ kernel(judge.where, judge.nodes.points)
-        spread = kernel.diag(judge.nodes.points) - np.sum(cross**2, axis=0) + (1 - o @ cross) ** 2 / (o @ o)
-        precision = np.sum(inverse**2, axis=0) - (o @ inverse) ** 2 / (o @ o)
+        factor = CholeskyFactor.with_jitter(kernel(judge.where), _JITTER)
+        # The columns of the identity are the values: what comes out is linear in those of any model.
+        unit = Regression(factor, np.eye(n), np.ones((n, 1)))
+        errors, variances = unit.leave_one_out()
+        at_nodes = unit.predict(kernel(judge.where, judge.nodes.points), np.ones((len(judge.nodes.points), 1)))
+        spread = at_nodes.variance(kernel.diag(judge.nodes.points))
         self._reach, self._allowance = judge.reach, judge.allowance
-        self._residual = residual / np.sqrt(n - 1)
-        self._left_out = (inverse.T @ residual) / np.sqrt(precision)[:, None]
+        self._residual = unit.residual / np.sqrt(n - 1)
+        self._left_out = errors / np.sqrt(variances)[:, None]
         # Single precision at the nodes is three times as fast, and its errors are far below the margin.
-        self._mean = ((o @ inverse) / (o @ o) + cross.T @ residual).astype(np.float32)
+        self._mean = at_nodes.mean.astype(np.float32)
         self._log_weights = judge.nodes.log_weights[:, None].astype(np.float32)
-        self._sums = np.stack([np.ones_like(spread), np.maximum(spread, 0.0)]).astype(np.float32)
+        self._lowest = np.float32(-80.0) - self._log_weights.min()
+        self._sums = np.stack([np.ones_like(spread), spread]).astype(np.float32)
         self._buffer = np.empty((len(spread), _CHUNK), dtype=np.float32)
         self._small = np.empty((n, _CHUNK))
 
@@ -242,9 +245,10 @@ class _Sieve:
             f -= top
             node, small = self._buffer[:, : f.shape[1]], self._small[:, : f.shape[1]]
             np.matmul(self._mean, f.astype(np.float32), out=node)
+            # As for the judge, the mean is not believed where it rises far above the largest value seen; and what is
+            # nothing at all is kept from the slow arithmetic of numbers near the smallest.
+            np.clip(node, self._lowest, _HIGHEST, out=node)
             node += self._log_weights
-            # exp(-80) counts as nothing; smaller arguments would give subnormal numbers, whose arithmetic is slow.
-            np.maximum(node, np.float32(-80.0), out=node)
             np.exp(node, out=node)
             total, spread = (self._sums @ node).astype(np.float64)
             np.matmul(self._residual, f, out=small)
