@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _validate
+from .. import _files, _validate
 from . import _checks
 
 if TYPE_CHECKING:
@@ -343,7 +343,7 @@ class Dataset:
 
     def to_csv(self, path: str | PathLike[str], substrate: str = "S", phospho: str | None = None) -> None:
         """Write :meth:`to_frame`; :meth:`from_csv` gives the same numbers back, bit for bit."""
-        self.to_frame(substrate, phospho).to_csv(path, index=False)
+        _files.write(path, self.to_frame(substrate, phospho).to_csv(index=False))
 
     @staticmethod
     def simulate(n_enzymes: int = 26, *, rng: int | np.random.Generator | None = None, **settings: Any) -> Dataset:
