@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validate
+from .._lock import Lock
 from ..embeddings import Embedding
 from ..rules import Rule, weighted_rule
 
@@ -55,11 +56,16 @@ class Design(ABC):
     ----------
     embedding : Embedding
         Kernel and measure.
+
+    Notes
+    -----
+    Several threads may use one design: they get the points that one thread alone would get.
     """
 
     def __init__(self, embedding: Embedding) -> None:
         _validate.instance(embedding, "embedding", Embedding, "pass fwbq.embed(kernel, measure)")
         self._embedding = embedding
+        self._lock = Lock()
         self._points = np.empty((16, embedding.dim))
         self._gap: list[float] = []
         self._mmd2: list[float] = []
@@ -88,13 +94,14 @@ class Design(ABC):
     @property
     def trace(self) -> Trace:
         """Duality gap, squared worst-case error, step and candidate index of every iterate computed so far."""
-        if self._trace is None or len(self._trace) != len(self):
-            gap, mmd2, step = (np.array(a, dtype=float) for a in (self._gap, self._mmd2, self._step))
-            arrays = (gap, mmd2, step, np.array(self._index, dtype=np.intp))
-            for a in arrays:
-                a.flags.writeable = False
-            self._trace = Trace(*arrays)
-        return self._trace
+        with self._lock:
+            if self._trace is None or len(self._trace) != len(self):
+                gap, mmd2, step = (np.array(a, dtype=float) for a in (self._gap, self._mmd2, self._step))
+                arrays = (gap, mmd2, step, np.array(self._index, dtype=np.intp))
+                for a in arrays:
+                    a.flags.writeable = False
+                self._trace = Trace(*arrays)
+            return self._trace
 
     def take(self, n: int) -> FloatArray:
         """Return the first `n` iterates, repeats included; only what is new is computed.
@@ -131,8 +138,9 @@ class Design(ABC):
     def _reach(self, n: int) -> int:
         """Compute up to `n` iterates if possible and return how many of the `n` exist."""
         n = _validate.count(n, "n")
-        if n > len(self) and self._stopped is None:
-            self._extend(n)
+        with self._lock:  # what exists is never changed: only the making of more must not happen twice at once
+            if n > len(self) and self._stopped is None:
+                self._extend(n)
         if len(self) < n:
             message = f"only {len(self)} of the {n} points asked for exist: {self._stopped}"
             warnings.warn(message, RuntimeWarning, stacklevel=3)

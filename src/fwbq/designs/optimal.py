@@ -179,10 +179,11 @@ class OBQ(Design):
     @property
     def trace(self) -> Trace:
         """Squared worst-case error of each n solved so far; the other entries are NaN."""
-        mmd2 = np.full(len(self), nan)
-        for n, descent in self._solved.items():
-            mmd2[n - 1] = descent.mmd2
-        nothing, index = np.full(len(self), nan), np.full(len(self), -1, dtype=np.intp)
+        with self._lock:
+            mmd2 = np.full(len(self), nan)
+            for n, descent in self._solved.items():
+                mmd2[n - 1] = descent.mmd2
+        nothing, index = np.full(len(mmd2), nan), np.full(len(mmd2), -1, dtype=np.intp)
         for array in (mmd2, nothing, index):
             array.flags.writeable = False
         return Trace(nothing, mmd2, nothing, index)
@@ -218,6 +219,10 @@ class OBQ(Design):
         return bayes_rule(self.embedding, self._solve(n).points, prior_mean=self._prior_mean)
 
     def _solve(self, n: int) -> _Descent:
+        with self._lock:
+            return self._solve_once(n)
+
+    def _solve_once(self, n: int) -> _Descent:
         greedy = self._greedy.take(n)
         n = len(greedy)
         if n not in self._solved:

@@ -3,6 +3,6 @@
 from .evaluator import EvaluationError, Evaluator
 from .journal import Journal, JournalError
 from .progress import Progress
-from .tags import function_tag
+from .tags import function_identity, function_tag
 
-__all__ = ["EvaluationError", "Evaluator", "Journal", "JournalError", "Progress", "function_tag"]
+__all__ = ["EvaluationError", "Evaluator", "Journal", "JournalError", "Progress", "function_identity", "function_tag"]
