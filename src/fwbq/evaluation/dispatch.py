@@ -121,6 +121,7 @@ class Dispatch:
                     future.add_done_callback(self._finished.put)
                 else:
                     del self._flying[future]
+                    self._workers.forget(future)
 
     def _now_finished(self) -> list[Future[Any]]:
         """Wait for a task to finish, and return it with all that have finished meanwhile, to be recorded at once."""

@@ -198,8 +198,9 @@ class Evaluator:
 
     *Lost workers.* Dask runs the work of a lost worker again by itself, and gives up on a call that was on several of
     them; it may only have waited there, so such calls are tried again one at a time when everything else is done, and
-    only a point that is lost alone is a failure. A process pool that loses a worker is broken for good: the error says
-    so, with everything finished kept; the same call with a new pool and the same journal goes on from there.
+    only a point that is lost alone is a failure. A cluster that has lost all its workers is given up after a minute. A
+    process pool that loses a worker is broken for good: the error says so, with everything finished kept; the same call
+    with a new pool and the same journal goes on from there.
 
     Examples
     --------

@@ -120,6 +120,11 @@ class Workers:
         except Exception as error:
             return None, error
 
+    def forget(self, future: Future[Any]) -> None:
+        """Let go of a result that is safe here: Dask would compute it again if the worker that holds it died."""
+        if self._client is not None:
+            future.release()  # type: ignore[attr-defined]
+
     def has_result(self, future: Future[Any]) -> bool:
         """Whether a call has come back with a result; waits for nothing."""
         if self._client is None:

@@ -88,10 +88,24 @@ def digest(x: Any, where: str) -> str:
     return walk.digest()
 
 
-def code_digest(code: types.CodeType, where: str) -> str:
-    """Return the digest of instructions and constants alone, without what the names in them stand for."""
+@functools.lru_cache(maxsize=1024)
+def code_digest(code: types.CodeType) -> str:
+    """Return the digest of instructions, constants and names alone, without what the names stand for.
+
+    Neither line numbers nor docstrings enter.
+    """
     walk = _Walk()
-    walk.code(code, where)
+    walk.put(code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags & _FLAGS)
+    walk.put(code.co_varnames, code.co_cellvars, code.co_freevars, code.co_exceptiontable)
+    instructions = list(dis.get_instructions(code))
+    for instruction, after in zip(instructions, [*instructions[1:], None], strict=True):
+        if instruction.opcode not in dis.hasconst:
+            walk.put(instruction.opname, instruction.arg)
+            if instruction.opcode in dis.hasname:
+                walk.put(instruction.argval)
+        elif after is None or after.opname != "STORE_NAME" or after.argval not in _LABELS:
+            walk.put(instruction.opname)
+            walk.visit(instruction.argval, "a constant")
     return walk.digest()
 
 
@@ -109,7 +123,7 @@ def library(module: str) -> str | None:
     if top in sys.stdlib_module_names or top == "builtins":
         return f"python {sys.version_info.major}.{sys.version_info.minor}"
     if top == __name__.partition(".")[0]:
-        return f"{top} {importlib.metadata.version(top)}"
+        return f"{top} {_version(top)}"
     file = getattr(sys.modules.get(module), "__file__", None)
     if file is None or not _installed(Path(file)):
         return None
@@ -202,7 +216,7 @@ class _Walk:
         elif kind is tuple:
             self._sequence(x, where)
         elif kind is types.CodeType:
-            self.code(x, where)
+            self.put("code", code_digest(x))
         elif kind is _Absent:
             self.put("absent")
         elif kind is _Library:
@@ -217,20 +231,6 @@ class _Walk:
             self._met[id(x)] = len(self._met)
             self._alive.append(x)
             self._object(x, where)
-
-    def code(self, code: types.CodeType, where: str) -> None:
-        """Instructions with their constants and names; neither line numbers nor docstrings."""
-        self.put("code", code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags & _FLAGS)
-        self.put(code.co_varnames, code.co_cellvars, code.co_freevars, code.co_exceptiontable)
-        instructions = list(dis.get_instructions(code))
-        for instruction, after in zip(instructions, [*instructions[1:], None], strict=True):
-            if instruction.opcode not in dis.hasconst:
-                self.put(instruction.opname, instruction.arg)
-                if instruction.opcode in dis.hasname:
-                    self.put(instruction.argval)
-            elif after is None or after.opname != "STORE_NAME" or after.argval not in _LABELS:
-                self.put(instruction.opname)
-                self.visit(instruction.argval, where)
 
     def _sequence(self, items: Iterable[Any], where: str) -> None:
         listed = list(items)
@@ -307,8 +307,7 @@ class _Walk:
         self.put("module", module.__name__, version)
 
     def _function(self, x: types.FunctionType, where: str) -> None:
-        self.put("function")
-        self.code(x.__code__, where)
+        self.put("function", code_digest(x.__code__))
         if of_library(x):
             self.put(x.__module__, x.__qualname__, library(x.__module__))
             return
@@ -404,9 +403,10 @@ def _names(code: types.CodeType) -> list[str]:
     return sorted({name for each in _codes(code) for name in each.co_names})
 
 
-def _global_names(code: types.CodeType) -> set[tuple[str, tuple[str, ...]]]:
+@functools.lru_cache(maxsize=1024)
+def _global_names(code: types.CodeType) -> frozenset[tuple[str, tuple[str, ...]]]:
     """Return the module-level names that code reads, each with the attributes taken from it at once."""
-    found = set()
+    found: set[tuple[str, tuple[str, ...]]] = set()
     for each in _codes(code):
         instructions = [i for i in dis.get_instructions(each) if i.opname not in ("EXTENDED_ARG", "PUSH_NULL")]
         for k, instruction in enumerate(instructions):
@@ -417,10 +417,11 @@ def _global_names(code: types.CodeType) -> set[tuple[str, tuple[str, ...]]]:
                         break
                     path.append(str(after.argval))
                 found.add((str(instruction.argval), tuple(path)))
-    return found
+    return frozenset(found)
 
 
-def _imports(code: types.CodeType) -> set[tuple[str, int, tuple[str, ...]]]:
+@functools.lru_cache(maxsize=1024)
+def _imports(code: types.CodeType) -> frozenset[tuple[str, int, tuple[str, ...]]]:
     """Return (module, level, names) of the import statements in code."""
     found = set()
     for each in _codes(code):
@@ -429,7 +430,7 @@ def _imports(code: types.CodeType) -> set[tuple[str, int, tuple[str, ...]]]:
             if instruction.opname == "IMPORT_NAME":  # the level and the names wanted are loaded before it
                 level, names = (before.argval for before in instructions[k - 2 : k])
                 found.add((str(instruction.argval), int(level), tuple(names or ())))
-    return found
+    return frozenset(found)
 
 
 @functools.cache

@@ -91,7 +91,7 @@ def _parts(f: Any) -> Iterator[tuple[str, Any]]:
 
 def _written(value: Any, part: str) -> str:
     if part.endswith("code"):
-        return code_digest(value, part)
+        return code_digest(value)
     contents = value
     if part.rpartition(": ")[2].startswith("closure "):
         try:
