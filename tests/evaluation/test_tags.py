@@ -145,6 +145,7 @@ MAKERS = {
     "attribute": with_attribute,
     "partial, positional": lambda a: functools.partial(lambda a, x: a * x, a),
     "partial, keyword": lambda a: functools.partial(power, a=a),
+    "partial, a keyword that is called code": lambda a: functools.partial(lambda x, code: x, code=a),
     "partial of a partial": lambda a: functools.partial(functools.partial(power, a=a)),
     "callable object": Scaled,
     "slots": Slotted,
@@ -322,6 +323,35 @@ def test_a_change_of_the_program_counts_where_it_can_change_values(importable, c
 def test_a_docstring_that_the_code_reads_counts(importable):
     source = 'def f(x):\n    "abc"\n    return x * len("abc")\n'
     assert function_tag(written(importable, source)) != function_tag(written(importable, source.replace("abc", "abcd")))
+
+
+def test_a_library_that_f_imports_counts_the_same_before_and_after(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys\n"
+        "from fwbq.evaluation import function_tag\n"
+        "def f(x):\n"
+        "    import hypothesis\n"
+        "    from xml.dom import minidom\n"
+        "    return x\n"
+        "assert 'hypothesis' not in sys.modules and 'xml.dom.minidom' not in sys.modules\n"
+        "before = function_tag(f)\n"
+        "f(1)\n"
+        "assert function_tag(f) == before\n"
+    )
+    subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+
+
+def test_a_module_that_cannot_be_imported_is_named(tmp_path):
+    def f(x):
+        import not_there
+
+        return not_there.g(x)
+
+    with pytest.raises(
+        TypeError, match=r"the module 'not_there', which it imports, cannot be imported here.*Pass `tag`"
+    ):
+        function_tag(f)
 
 
 def test_globals_count_at_the_time_of_the_call(monkeypatch):

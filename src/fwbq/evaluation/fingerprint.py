@@ -161,18 +161,18 @@ def references(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
         found[label] = value
     for name, level, attributes in sorted(_imports(function.__code__)):
         full = importlib.util.resolve_name("." * level + name, function.__globals__.get("__package__") or "")
-        if library(full.partition(".")[0]) is not None:
-            found[f"import {full}"] = _Library(full)
+        version = library(full.partition(".")[0])
+        if version is None:  # not installed, or not imported yet
+            module = _imported(full)
+            version = library(full)
+        if version is not None:
+            found[f"import {full}"] = _Library(full, version)
             continue
-        try:
-            module = importlib.import_module(full)
-        except Exception as error:
-            raise Unidentified(f"the module {full!r}, which it imports, cannot be imported here ({error})") from error
         used = attributes or [name for name in _names(function.__code__) if hasattr(module, name)]
-        if library(full) is not None or not used:
-            found[f"import {full}"] = module
+        if used:
+            found.update((f"import {full}.{name}", _member(module, name)) for name in used)
         else:
-            found.update((f"import {full}.{name}", getattr(module, name, _ABSENT)) for name in used)
+            found[f"import {full}"] = module
     yield from sorted(found.items())
 
 
@@ -186,8 +186,9 @@ _ABSENT = _Absent()
 class _Library:
     """An installed module that need not be imported to be named."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, version: str) -> None:
         self.name = name
+        self.version = version
 
 
 class _Walk:
@@ -220,7 +221,7 @@ class _Walk:
         elif kind is _Absent:
             self.put("absent")
         elif kind is _Library:
-            self.put("library", x.name, library(x.name))
+            self.put("library", x.name, x.version)
         elif kind is types.CellType:
             self._cell(x, where)
         elif isinstance(x, (np.generic, np.dtype)) or kind is np.ndarray:
@@ -374,13 +375,25 @@ class _Walk:
             self.visit(None if items is None else [*items], where)
 
 
+def _imported(name: str) -> types.ModuleType:
+    try:
+        return importlib.import_module(name)
+    except Exception as error:
+        raise Unidentified(f"the module {name!r}, which it imports, cannot be imported here ({error})") from error
+
+
+def _member(module: types.ModuleType, name: str) -> Any:
+    """Return what ``from module import name`` gives: an attribute, or a module inside a package."""
+    return getattr(module, name) if hasattr(module, name) else _imported(f"{module.__name__}.{name}")
+
+
 def _library_constant(x: Any) -> tuple[str, ...] | None:
     """Return (module, name, version) of an object that an installed module keeps under a name, such as a ufunc."""
     kind = type(x)
     if library(kind.__module__) is None:
         return None
     name = getattr(x, "__name__", None)
-    for module in (sys.modules.get(kind.__module__), *(sys.modules.values() if isinstance(name, str) else ())):
+    for module in (sys.modules.get(kind.__module__), *(list(sys.modules.values()) if isinstance(name, str) else ())):
         if module is None:
             continue
         own = getattr(module, "__dict__", {})
@@ -410,7 +423,7 @@ def _global_names(code: types.CodeType) -> frozenset[tuple[str, tuple[str, ...]]
     for each in _codes(code):
         instructions = [i for i in dis.get_instructions(each) if i.opname not in ("EXTENDED_ARG", "PUSH_NULL")]
         for k, instruction in enumerate(instructions):
-            if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"):
                 path = []
                 for after in instructions[k + 1 :]:
                     if after.opname not in ("LOAD_ATTR", "LOAD_METHOD"):

@@ -138,7 +138,12 @@ def _differences(there: Any, here: Any, path: str = "") -> Iterator[str]:
                 yield f"{name}: absent in the journal, {_short(here[key])} here"
             else:
                 yield from _differences(there[key], here[key], name)
-    elif isinstance(there, list) and isinstance(here, list) and len(there) == len(here):
+    elif (
+        isinstance(there, list)
+        and isinstance(here, list)
+        and len(there) == len(here)
+        and all(isinstance(each, dict) for each in (*there, *here))
+    ):
         for i, (one, other) in enumerate(zip(there, here, strict=True)):
             yield from _differences(one, other, f"{path}[{i}]")
     elif _canonical({"": there}) != _canonical({"": here}):

@@ -8,10 +8,10 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import FunctionType, MethodType
+from types import CellType, FunctionType, MethodType
 from typing import Any
 
-from .fingerprint import Unidentified, code_digest, digest, of_library, references
+from .fingerprint import Unidentified, digest, of_library, references
 
 _SHOWN = 40  # characters up to which a plain value is written out instead of digested
 
@@ -90,10 +90,8 @@ def _parts(f: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _written(value: Any, part: str) -> str:
-    if part.endswith("code"):
-        return code_digest(value)
     contents = value
-    if part.rpartition(": ")[2].startswith("closure "):
+    if isinstance(value, CellType):
         try:
             contents = value.cell_contents
         except ValueError:
