@@ -16,6 +16,21 @@ NAN, INF = math.nan, math.inf
 FLOATS = st.floats(allow_nan=True, allow_infinity=True, width=64)
 
 
+def test_masked_values_are_refused_and_masks_that_hide_nothing_are_not():
+    masked = np.ma.array([[0.0], [1.0], [999.0]], mask=[[False], [False], [True]])
+    with pytest.raises(ValueError, match=r"`x` has masked values.*np\.ma\.compress_rows\(x\)"):
+        _validate.points(masked, "x")
+    with pytest.raises(ValueError, match="`points` has masked values"):
+        fwbq.Empirical(masked)
+    with pytest.raises(ValueError, match="`values` has masked values"):
+        fwbq.uniform_rule(fwbq.embed(fwbq.ExpQuad(1.0), fwbq.Uniform([0.0], [1.0])), [[0.2], [0.4], [0.6]]).integrate(
+            masked[:, 0]
+        )
+    with pytest.raises(ValueError, match="`substrate` has masked values"):
+        fwbq.chema.Dataset([0.0, 1.0, 2.0], masked[:, 0], [1.0, 1.0, 1.0], [[1.0], [1.0], [1.0]])
+    assert fwbq.Empirical(np.ma.array([[0.0], [1.0]])).mean.tolist() == [0.5]
+
+
 @settings(max_examples=300, deadline=None)
 @given(hnp.arrays(np.float64, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4), elements=FLOATS))
 def test_points_accepts_exactly_finite_matrices(x):

@@ -1,4 +1,4 @@
-"""Checks of what users pass in: shapes, finiteness, positivity. Every input error of the package is worded here.
+"""Checks of what users pass in: shapes, finiteness, positivity. Other errors are worded where they arise.
 
 Each function returns the checked value in the form the rest of the package works with (float64 arrays, plain Python
 numbers) or raises a ``TypeError`` (not a number at all) or ``ValueError`` (a number that cannot be) that names the
@@ -29,6 +29,11 @@ def _shown(x: Any) -> str:
 
 
 def _real(x: ArrayLike, name: str, expected: str) -> Array:
+    if np.ma.is_masked(x):
+        raise ValueError(
+            f"`{name}` has masked values, which are no numbers: leave these rows out, e.g. with "
+            f"np.ma.compress_rows({name}), or fill them, {name}.filled(...)"
+        )
     try:
         array = np.asarray(x)
     except ValueError:
@@ -456,9 +461,11 @@ def no_embedding(name: str) -> ValueError:
     )
 
 
-def not_a_rule_file(path: Any, problem: str) -> ValueError:
-    """Return the error for a file that does not hold a rule."""
-    return ValueError(f"`path` {str(path)!r} {problem}; pass a .json or .npz file written by rule.save(path)")
+def text(x: Any, name: str) -> str:
+    """Return a text."""
+    if not isinstance(x, str):
+        raise TypeError(f"`{name}` must be a text (str), got {_shown(x)} of type {type(x).__name__}")
+    return x
 
 
 def function(f: Any, name: str) -> Any:
@@ -466,30 +473,6 @@ def function(f: Any, name: str) -> Any:
     if not callable(f):
         raise TypeError(f"`{name}` must be a function of points, got {_shown(f)} of type {type(f).__name__}")
     return f
-
-
-def executor(x: Any, name: str, f: Any) -> Any:
-    """None or a concurrent.futures executor; ``f`` must be fit to travel to its processes, if it has any."""
-    if x is None:
-        return None
-    from concurrent.futures import Executor, ProcessPoolExecutor
-
-    if not isinstance(x, Executor):
-        hint = ": for Dask pass client.get_executor()" if hasattr(x, "get_executor") else ""
-        raise TypeError(f"`{name}` must be a concurrent.futures.Executor or None, got {type(x).__name__}{hint}")
-    if isinstance(x, ProcessPoolExecutor):
-        pickler, hint = "pickle", "define it at the top level of a module, or use a ThreadPoolExecutor"
-    elif type(x).__module__.startswith("distributed."):
-        pickler, hint = "cloudpickle", "keep locks, files and connections out of it"
-    else:
-        return x
-    try:
-        import_module(pickler).dumps(f)
-    except Exception as error:
-        raise TypeError(
-            f"`f` cannot be sent to the processes of `{name}` ({type(error).__name__}: {error}): {hint}"
-        ) from error
-    return x
 
 
 def values_or_minus_infinity(f: ArrayLike, name: str, n: int) -> Array:
@@ -587,18 +570,6 @@ def not_a_kernel(x: Any) -> TypeError:
     return TypeError(
         f"`kernel` must be a kernel, a class such as fwbq.Matern32 whose length-scales are then found, or None, got "
         f"{_shown(x)}"
-    )
-
-
-def not_a_run_file(path: Any, problem: str) -> ValueError:
-    """Return the error for a file that does not hold a run."""
-    return ValueError(f"`path` {str(path)!r} {problem}; pass a file written by Integration.save(path)")
-
-
-def cannot_be_saved(design: Any) -> ValueError:
-    """Return the error for a run whose design is a function of the user's."""
-    return ValueError(
-        f"`design` {_shown(design)} cannot be saved: only None or a design class of fwbq can be written to a file"
     )
 
 
@@ -708,23 +679,6 @@ def known_model(name: Any, names: tuple[Any, ...]) -> int:
         return names.index(name)
     except ValueError:
         raise KeyError(f"no model is called {name!r}; there are {len(names)}, e.g. {names[0]!r}") from None
-
-
-def not_a_comparison(path: Any, problem: str) -> ValueError:
-    """Return the error for a file that does not hold a comparison."""
-    return ValueError(f"`path` {str(path)!r} {problem}; pass a .json file written by Comparison.save(path)")
-
-
-def saveable_name(name: Any) -> Any:
-    """Return a model's name as JSON can hold it: a string, a number, or a tuple of these (as a list)."""
-    if isinstance(name, tuple):
-        return [saveable_name(each) for each in name]
-    if not isinstance(name, (str, int, float)):
-        raise TypeError(
-            f"models can be saved when their names are strings, numbers or tuples of these, got {_shown(name)} of type "
-            f"{type(name).__name__}"
-        )
-    return name
 
 
 def design_factory(x: Any, name: str) -> Any:

@@ -7,12 +7,15 @@ readers can tell apart, each method with its own colour, dash and name everywher
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
+
+from . import _files
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -498,5 +501,7 @@ def save(axes: Axes | Iterable[Axes], *paths: str | Path) -> None:
     first = next(iter(axes)) if isinstance(axes, Iterable) else axes
     figure = first.figure.figure
     for path in paths:
-        figure.savefig(path)
+        drawn = io.BytesIO()
+        figure.savefig(drawn, format=Path(path).suffix.removeprefix(".").lower() or None)
+        _files.write(path, drawn.getvalue())
     plt.close(figure)

@@ -14,6 +14,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 import fwbq
+from fwbq.evaluation import executors
 from fwbq.evaluation.evaluator import EvaluationError, Evaluator
 from fwbq.evaluation.journal import Journal
 
@@ -148,6 +149,73 @@ def test_a_point_that_kills_every_worker_is_named(doomed, tmp_path):
     assert "KilledWorker" in {failure.index: failure.reason for failure in result.failures}[2]
     assert result.values[result.kept].tolist() == x[result.kept, 0].tolist() and result.n_new >= 3
     assert len(killers.read_text()) > 1  # Dask did try again
+
+
+def deadly_rows(x):
+    """Vectorised, and deadly at some of the points that an integral under a standard Gaussian asks for first."""
+    if np.any(x[:, 0] > 1.0):
+        os._exit(1)
+    return x[:, 0] ** 2
+
+
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+def test_an_integral_with_points_that_kill_their_workers_comes_to_an_end(doomed, on_error):
+    """A finished result is lost with the worker that holds it, and repeated on workers that are killed in turn."""
+    options = {"n": 8, "rng": 0, "executor": doomed.get_executor(), "on_error": on_error}
+    if on_error == "raise":
+        with pytest.raises(EvaluationError, match=r"f failed at point .*its worker was lost \(KilledWorker"):
+            fwbq.integrate(deadly_rows, fwbq.Gaussian([0.0], 1.0), **options)
+    else:
+        with pytest.warns(RuntimeWarning, match="points, which were skipped"):
+            result = fwbq.integrate(deadly_rows, fwbq.Gaussian([0.0], 1.0), **options)
+        assert result.n_skipped >= 1 and result.n_skipped + result.n_evaluations == 8
+        assert (result.points <= 1.0).all() and (result.values == result.points[:, 0] ** 2).all()
+
+
+def test_a_local_cluster_that_gave_up_its_workers_is_asked_for_them_again(tmp_path):
+    """Dask drops a worker of a LocalCluster that is not back after `lost-worker-timeout`; here that is always."""
+    x = np.arange(6.0)[:, None] * np.ones(DIM)
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": "100ms"}), cluster() as client:
+        evaluate = Evaluator(deadly, DIM, vectorized=False, on_error="skip", executor=client.get_executor())
+        result = evaluate(x)
+    assert 2 in result.skipped and result.values[result.kept].tolist() == x[result.kept, 0].tolist()
+
+
+def deadly(x):
+    if x[0] == 2.0:
+        os._exit(1)
+    return x[0]
+
+
+def test_a_cluster_without_workers_is_given_up(doomed, monkeypatch, tmp_path):
+    monkeypatch.setattr(executors, "_DESERTED", 3.0)
+
+    def sleeps(x):
+        time.sleep(60.0)
+        return x[0]
+
+    leaving = threading.Timer(1.0, lambda: doomed.cluster.scale(0))
+    leaving.start()
+    with pytest.raises(EvaluationError, match="the cluster has lost all its workers, and for 3 s") as error:
+        Evaluator(sleeps, DIM, vectorized=False, executor=doomed.get_executor())(sample(3))
+    assert [failure.index for failure in error.value.failures] == [0, 1, 2]
+    leaving.join()
+
+
+def test_an_integral_on_a_cluster_has_a_timeout(client):
+    def hangs(x):
+        if x[0] > 1.0:
+            time.sleep(60.0)
+        return float(x[0] ** 2)
+
+    options = {"n": 8, "rng": 0, "executor": client.get_executor(), "vectorized": False, "timeout": 1.0}
+    measure, begun = fwbq.Gaussian([0.0], 1.0), time.monotonic()
+    with pytest.raises(EvaluationError, match="it timed out: no result after 1 s"):
+        fwbq.integrate(hangs, measure, **options)
+    with pytest.warns(RuntimeWarning, match="points, which were skipped"):
+        result = fwbq.integrate(hangs, measure, on_error="skip", **options)
+    assert result.n_skipped >= 1 and (result.points <= 1.0).all()
+    assert time.monotonic() - begun < 55.0  # no call was waited for to its end
 
 
 def test_errors_and_timeouts_on_a_cluster_name_the_point(client):

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fwbq import Gaussian
-from fwbq.evaluation.evaluator import EvaluationError, Evaluator, function_tag
+from fwbq.evaluation.evaluator import EvaluationError, Evaluator
 from fwbq.evaluation.journal import Journal, JournalError
 from fwbq.evaluation.progress import Progress
 
@@ -161,11 +161,11 @@ def test_the_finding_is_the_same_with_workers_and_with_a_journal(tmp_path):
         path = tmp_path / "run.db"
         reference = Evaluator(f, 2)
         values = reference(x).values
-        with ThreadPoolExecutor(4) as pool, Evaluator(f, 2, executor=pool, journal=path) as evaluate:
+        with ThreadPoolExecutor(4) as pool, Evaluator(f, 2, executor=pool, journal=path, tag="f") as evaluate:
             np.testing.assert_array_equal(evaluate(x).values, values)
             assert evaluate.vectorized is reference.vectorized
         watched = Watched(f)
-        with Evaluator(watched, 2, journal=path, tag=function_tag(f)) as evaluate:
+        with Evaluator(watched, 2, journal=path, tag="f") as evaluate:
             evaluate(x[:20])
             assert evaluate.vectorized is reference.vectorized and not watched.shapes
             evaluate(np.vstack([x, x[:1] + 1.0]))
@@ -189,6 +189,39 @@ def test_when_neither_call_works_the_error_says_what_was_tried():
     assert isinstance(error.value.__cause__, LookupError)
     with pytest.raises(EvaluationError, match="could not be called"):
         Evaluator(broken, 3, on_error="skip")(sample(20, 3))
+
+
+@pytest.mark.parametrize("extra", [-1, 1, 2])
+def test_a_wrong_number_of_values_does_not_become_many_integrals(extra):
+    """In one dimension f of n points that returns n + k values is also an f of one point that returns 1 + k."""
+
+    def f(x):
+        return np.resize(np.ravel(x), len(x) + extra) if len(x) + extra else np.ones(0)
+
+    with pytest.raises(EvaluationError, match=r"given one point of shape \(1,\), it returned") as error:
+        Evaluator(f, 1)(sample(5, 1))
+    assert "`vectorized=True` or `vectorized=False` says which" in str(error.value)
+    if extra > 0:
+        assert f"given arrays of n points it returns n +{extra} values" in str(error.value)
+        assert Evaluator(f, 1, vectorized=False)(sample(5, 1)).values.shape == (5, 1 + extra)
+
+
+def test_a_vector_of_one_point_is_still_recognised():
+    evaluate = Evaluator(lambda x: np.append(x, 1.0), 3)
+    assert evaluate(sample(5, 3)).values.shape == (5, 4) and evaluate.vectorized is False
+
+
+def test_masked_values_are_no_values():
+    def f(x):
+        return np.ma.masked_greater(x[:, 0], 1.0)
+
+    x = np.array([[0.0], [2.0], [0.5], [3.0]])
+    with pytest.raises(EvaluationError, match=r"at point \[2.0\] .*it returned masked values"):
+        Evaluator(f, 1, vectorized=True)(x)
+    result = Evaluator(f, 1, vectorized=True, on_error="skip")(x)
+    assert result.skipped.tolist() == [1, 3] and result.values[result.kept].tolist() == [0.0, 0.5]
+    whole = Evaluator(lambda x: np.ma.array(x[:, 0]), 1)(x)  # a mask that hides nothing
+    assert whole.values.tolist() == x[:, 0].tolist()
 
 
 def test_skipping_finds_out_from_later_points_when_the_first_are_bad():
@@ -314,16 +347,16 @@ def test_f_may_scribble_on_its_argument_and_reuse_its_answer():
 
 def test_a_journal_is_shared_between_evaluators_and_refused_to_others(tmp_path):
     path, measure, x = tmp_path / "run.db", Gaussian([0.0, 0.0], 1.0), sample(10)
-    with Evaluator(one_point, 2, journal=path, measure=measure) as evaluate:
+    with Evaluator(one_point, 2, journal=path, measure=measure, tag="one") as evaluate:
         values = evaluate(x).values
     watched = Watched(one_point)
-    with Evaluator(watched, 2, journal=path, measure=measure, tag=function_tag(one_point)) as evaluate:
+    with Evaluator(watched, 2, journal=path, measure=measure, tag="one") as evaluate:
         again = evaluate(x[::-1])
     assert not watched.shapes and (again.n_new, again.n_reused) == (0, 10)
     assert again.values[::-1].tobytes() == values.tobytes()
     for change in ({"measure": Gaussian([0.0, 1.0], 1.0)}, {"tag": "other"}, {"version": "2"}):
         with pytest.raises(JournalError, match=f"{'function' if 'tag' in change else next(iter(change))}"):
-            Evaluator(one_point, 2, journal=path, **{"measure": measure, **change})
+            Evaluator(one_point, 2, journal=path, **{"measure": measure, "tag": "one", **change})
 
 
 def test_series_of_one_journal_hold_different_integrands(tmp_path):
@@ -346,7 +379,7 @@ def test_two_evaluators_at_once_agree(tmp_path):
     results = {}
 
     def run(name):
-        with Evaluator(noisy, 2, vectorized=False, journal=tmp_path / "run.db") as evaluate:
+        with Evaluator(noisy, 2, vectorized=False, journal=tmp_path / "run.db", tag="noisy") as evaluate:
             results[name] = evaluate(x)
 
     threads = [threading.Thread(target=run, args=(name,)) for name in "ab"]
@@ -429,7 +462,7 @@ def test_a_bad_point_is_named_and_the_rest_is_kept(mood, executor, tmp_path):
         rest = evaluate(good)
         assert rest.values.tolist() == (10.0 * good[:, 0]).tolist() and rest.n_reused == kept.sum()
 
-    with Evaluator(f, 1, journal=tmp_path / "skip.db", on_error="skip", **options) as evaluate:
+    with Evaluator(f, 1, journal=tmp_path / "skip.db", tag="moody", on_error="skip", **options) as evaluate:
         result = evaluate(LINE)
         assert (result.n_new, result.n_skipped) == (7, 1) and result.skipped.tolist() == [3]
         assert np.isnan(result.values[3]) and result.kept.sum() == 7
@@ -438,7 +471,9 @@ def test_a_bad_point_is_named_and_the_rest_is_kept(mood, executor, tmp_path):
         assert (again.n_new, again.n_reused, again.skipped.tolist()) == (0, 1, [0])
         assert len(evaluate.failures) == 1
     cured = functools.partial(moody, mood="well")
-    with Evaluator(cured, 1, vectorized=False, journal=tmp_path / "skip.db") as evaluate:  # but in the next
+    with Evaluator(
+        cured, 1, vectorized=False, journal=tmp_path / "skip.db", tag="moody"
+    ) as evaluate:  # but in the next
         assert evaluate(LINE).n_new == 1 and evaluate.journal.failures() == []
 
 
@@ -633,6 +668,15 @@ def test_a_point_is_convicted_only_when_its_worker_was_lost_with_nothing_else_on
             Evaluator(one_point, 1, executor=pool)(LINE[3:4])
 
 
+@pytest.fixture
+def interruptible():
+    """Python's own answer to SIGINT, which a parent that ignores the signal (a background shell) takes away."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("workers", [0, 3])
 def test_an_interruption_keeps_what_is_done_and_cancels_what_is_pending(workers, tmp_path):
     begun, finished = [], []
@@ -679,35 +723,6 @@ def test_a_disk_that_fills_up_loses_nothing(tmp_path):
 
 
 # -- names, options, progress -----------------------------------------------------------------------------------------
-
-
-def test_tags_of_functions():
-    assert function_tag(one_point) == f"{__name__}:one_point"
-    assert function_tag(np.sin).endswith(":sin")
-    assert function_tag(functools.partial(one_point, 1)) == f"partial({__name__}:one_point)"
-    assert function_tag(Watched(one_point)) == f"{__name__}:Watched"
-
-    def nested(x):
-        return x in {"a", "b", "c"}
-
-    assert function_tag(nested).startswith(f"{__name__}:test_tags_of_functions.<locals>.nested#")
-    assert function_tag(lambda x: x + 1.0) != function_tag(lambda x: x + 2.0)
-    assert function_tag(lambda x: [y + 1.0 for y in x]) != function_tag(lambda x: [y + 2.0 for y in x])
-
-
-def test_tags_are_the_same_in_another_process(tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(
-        "from fwbq.evaluation import function_tag\n"
-        "def f(x): return x\n"
-        "print(function_tag(f), function_tag(lambda x: x in {'a', 'b', 'c', 'd'}))\n"
-    )
-    tags = set()
-    for seed in ("1", "2"):
-        environment = {**os.environ, "PYTHONHASHSEED": seed}
-        run = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True, env=environment)
-        tags.add(run.stdout)
-    assert len(tags) == 1 and tags.pop().startswith("script:f script:<lambda>#")
 
 
 def test_what_cannot_be_is_refused_at_once(tmp_path):

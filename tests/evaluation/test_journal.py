@@ -210,7 +210,7 @@ def test_a_newer_format_is_refused(path):
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA user_version=99")
     connection.close()
-    with pytest.raises(JournalError, match="format 99, this version of fwbq reads up to 1"):
+    with pytest.raises(JournalError, match="format 99, this version of fwbq reads up to 2"):
         Journal(path, IDENTITY)
 
 

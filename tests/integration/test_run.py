@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import fwbq
+from fwbq import _files
 
 SQUARE = fwbq.Uniform([0.0, 0.0], [1.0, 1.0])
 
@@ -190,3 +191,84 @@ def test_other_files_are_refused(tmp_path, content):
     path.write_text(content)
     with pytest.raises(ValueError, match=r"run\.json"):
         fwbq.Integration.load(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda d: d.pop("asked"), "asked missing"),
+        (lambda d: d.update(waiting=[-1]), "waiting is not a list of whole numbers"),
+        (lambda d: d.update(waiting=[99]), "waiting is not a list of whole numbers"),
+        (lambda d: d.update(waiting=[6, 6]), "waiting has a point that is not waited for"),
+        (lambda d: d.update(waiting=[0]), "waiting has a point that is not waited for"),
+        (lambda d: d["asked"].append([2.0, 0.5]), r"the point \[2.0, 0.5\] lies outside the support"),
+        (lambda d: d["asked"].append([0.5]), "`asked` must be"),
+        (lambda d: d["asked"].append([0.5, None]), "`asked` must be"),
+        (lambda d: d.update(asked={}), "asked is not a list of points"),
+        (lambda d: d.update(design="refine"), "its design 'refine' is unknown"),
+        (lambda d: d.update(design="Design"), "its design 'Design' is unknown"),
+        (lambda d: d.update(design=["SBQ"]), "its design .* is unknown"),
+        (lambda d: d.update(kernel="from_spec"), "its kernel 'from_spec' is unknown"),
+        (lambda d: d.update(kernel={"type": "Evil"}), "unknown kernel 'Evil'"),
+        (lambda d: d.update(measure={"type": "Evil"}), "unknown measure 'Evil'"),
+        (lambda d: d.update(amplitude="evil"), "`amplitude` must be one of"),
+        (lambda d: d.update(amplitude=-1.0), "`amplitude` must be"),
+        (lambda d: d.update(prior_mean="evil"), "`prior_mean` must be one of"),
+        (lambda d: d.update(entropy=[1]), "entropy is not a list of 2 whole numbers"),
+        (lambda d: d.update(entropy=[1, -1]), "entropy is not a list of 2 whole numbers"),
+        (lambda d: d.update(counts=[0, 0, 1.5]), "counts is not a list of 3 whole numbers"),
+        (lambda d: d.update(width=2), "known values do not have the width that is given"),
+        (lambda d: d.update(width=None), "width and known values do not fit"),
+        (lambda d: d["known"].append(d["known"][0]), "a known point comes twice"),
+        (lambda d: d["known"].append([[0.1, 0.1], float("nan")]), "`known values` must be finite"),
+        (lambda d: d["known"].append([0.1, 0.1, 1.0]), "known is not a list of points with their values"),
+        (lambda d: d.update(search=[3]), "search is not a number of values and a kernel"),
+        (lambda d: d.update(ended=5), "ended is not a text"),
+        (lambda d: d.update(reason="EVIL"), "its reason 'EVIL' is unknown"),
+        (lambda d: d.update(reason=["RANK"]), "its reason .* is unknown"),
+    ],
+)
+def test_a_run_that_cannot_be_is_refused(tmp_path, change, message):
+    path = tmp_path / "run.json"
+    run = fwbq.Integration(SQUARE, rng=0)
+    x = run.ask(8)
+    run.tell(x[:6], f(x[:6]))
+    run.save(path)
+    content = _files.unsealed(json.loads(path.read_text()))
+    change(content)
+    path.write_text(json.dumps(content))
+    with pytest.raises(ValueError, match="its checksum is missing or does not fit"):
+        fwbq.Integration.load(path)
+    path.write_text(_files.seal(content))
+    with pytest.raises(ValueError, match=message) as error:
+        fwbq.Integration.load(path)
+    assert str(error.value).endswith("pass a file written by Integration.save(path)")
+
+
+def test_why_a_run_ended_is_saved(tmp_path):
+    path = tmp_path / "run.json"
+    run = fwbq.Integration(fwbq.Empirical([[0.0], [1.0], [2.0]]), rng=0)
+    x = run.ask(5)
+    run.tell(x, x[:, 0])
+    assert run.reason is fwbq.Reason.EXHAUSTED
+    run.save(path)
+    again = fwbq.Integration.load(path)
+    assert again.reason is run.reason and again.ended == run.ended
+    assert again.result().reason is run.result().reason and again.result().status == run.result().status
+
+
+def test_a_run_saved_before_there_were_checksums_is_read(tmp_path):
+    path = tmp_path / "run.json"
+    run = finished((12,))
+    run.save(path)
+    content = _files.unsealed(json.loads(path.read_text()))
+    path.write_text(json.dumps(content | {"format": "fwbq integration 1"}))
+    assert fwbq.Integration.load(path).result().mean == run.result().mean
+
+
+def test_a_kernel_class_of_ones_own_cannot_be_saved(tmp_path):
+    class Matern52(fwbq.Matern52):
+        pass
+
+    with pytest.raises(ValueError, match="of classes only ExpQuad, Matern12"):
+        fwbq.Integration(SQUARE, kernel=Matern52).save(tmp_path / "run.json")

@@ -1,8 +1,11 @@
 """Saved rules: exact to the bit, and a clear word on every file that is not one."""
 
+import io
 import json
 import os
 import re
+import tracemalloc
+import zipfile
 
 import numpy as np
 import pytest
@@ -10,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fwbq
-from fwbq.rules import files
+from fwbq import _files
 
 GAUSSIAN = fwbq.Gaussian([0.1], [[1.3]])
 EMBEDDINGS = {
@@ -161,16 +164,14 @@ def test_foreign_files(tmp_path):
     for name in ("rule", "rule.txt", "rule.pkl"):
         with pytest.raises(ValueError, match=r"does not end in .json or .npz"):
             fwbq.load_rule(tmp_path / name)
-        with pytest.raises(ValueError, match=r"does not end in .json or .npz"):
+        with pytest.raises(ValueError, match=r"does not end in .json, .npz or .csv"):
             a_rule().save(tmp_path / name)
 
 
 def edit(path, **changes):
-    """Rewrite a JSON rule by hand, as another program might: without a checksum."""
-    content = json.loads(path.read_text())
-    del content["checksum"]
-    content.update(changes)
-    path.write_text(json.dumps({k: v for k, v in content.items() if v is not ...}))
+    """Rewrite a JSON rule as another program might, with a checksum that fits."""
+    content = _files.unsealed(json.loads(path.read_text())) | changes
+    path.write_text(_files.seal({k: v for k, v in content.items() if v is not ...}))
 
 
 @pytest.mark.parametrize(
@@ -208,12 +209,78 @@ def test_damaged_content_is_named(tmp_path, changes, match):
         fwbq.load_rule(path)
 
 
-def test_a_file_written_by_hand_is_read(tmp_path):
+@pytest.mark.parametrize("checksum", [None, "", "0" * 64])
+def test_a_file_without_its_checksum_is_refused(tmp_path, checksum):
     path = tmp_path / "rule.json"
     rule = a_rule(n=3)
     rule.save(path)
     edit(path)
     assert_same(rule, fwbq.load_rule(path))
+    content = json.loads(path.read_text()) | {"checksum": checksum}
+    path.write_text(json.dumps({k: v for k, v in content.items() if v is not None}))
+    with pytest.raises(ValueError, match="its checksum is missing or does not fit its content"):
+        fwbq.load_rule(path)
+
+
+def compressed(path, **arrays):
+    np.savez_compressed(path, **arrays)
+
+
+def declared_larger(path, **arrays):
+    """The header of an array promises 800 GB."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, array in arrays.items():
+            buffer = io.BytesIO()
+            np.lib.format.write_array(buffer, array)
+            data = buffer.getvalue()
+            if name == "points":
+                data = data.replace(b"(3, 1), }" + b" " * 10, b"(99999999999, 1), }")
+                assert b"99999999999" in data
+            archive.writestr(f"{name}.npy", data)
+
+
+def with_more(path, **arrays):
+    np.savez(path, more=np.zeros(3), **arrays)
+
+
+@pytest.mark.parametrize("write", [compressed, declared_larger, with_more])
+def test_an_npz_file_cannot_grow_when_it_is_read(tmp_path, write):
+    path = tmp_path / "rule.npz"
+    a_rule(n=3).save(path)
+    with np.load(path) as content:
+        write(path, **dict(content))
+    with pytest.raises(ValueError, match="is not an NPZ file of a rule, or is damaged"):
+        fwbq.load_rule(path)
+
+
+def test_a_bomb_is_not_inflated(tmp_path):
+    path = tmp_path / "rule.npz"
+    np.savez_compressed(
+        path, header=np.array("{}"), points=np.zeros((10**7, 1)), weights=np.zeros(1), index=np.zeros(1)
+    )
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match="compressed"):
+            fwbq.load_rule(path)
+        assert tracemalloc.get_traced_memory()[1] < 8_000_000  # the 80 MB of zeros were not made
+    finally:
+        tracemalloc.stop()
+
+
+def test_csv_holds_every_bit_of_points_and_weights(tmp_path):
+    rule = a_rule("uniform")
+    rule.save(tmp_path / "rule.csv")
+    table = np.loadtxt(tmp_path / "rule.csv", delimiter=",", skiprows=1)
+    assert (tmp_path / "rule.csv").read_text().splitlines()[0] == "x1,x2,weight"
+    assert table[:, :2].tobytes() == rule.points.tobytes() and table[:, 2].tobytes() == rule.weights.tobytes()
+    with pytest.raises(ValueError, match="holds points and weights only, without kernel and measure"):
+        fwbq.load_rule(tmp_path / "rule.csv")
+
+
+@pytest.mark.parametrize("rows", [11, 13, 15])
+def test_values_of_another_number_name_both_numbers(rows):
+    with pytest.raises(ValueError, match=r"each of the 12 points of the rule, or one for each of the 14 points"):
+        a_rule().integrate(np.zeros(rows))
 
 
 def test_json_is_readable_and_version_tagged(tmp_path):
@@ -235,7 +302,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, suffix, monkeypatch):
     def fail(*_):
         raise OSError("no space left")
 
-    monkeypatch.setattr(files.os, "fsync", fail)
+    monkeypatch.setattr(_files.os, "fsync", fail)
     with pytest.raises(OSError, match="no space left"):
         a_rule(n=5).save(path)
     assert path.read_bytes() == before

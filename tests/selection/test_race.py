@@ -1,6 +1,8 @@
 """Comparisons: against brute force, racing, stopping, journals, executors, results."""
 
+import json
 import sqlite3
+import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
@@ -8,8 +10,8 @@ import pytest
 from scipy import integrate
 
 import fwbq
-from fwbq import chema
-from fwbq.evaluation.evaluator import EvaluationError
+from fwbq import _files, chema
+from fwbq.evaluation import EvaluationError, JournalError
 from fwbq.selection import Comparison, LogScale
 from fwbq.studies import calibration
 
@@ -172,16 +174,52 @@ def test_a_journal_answers_for_what_was_done(tmp_path):
 
     path = tmp_path / "run.db"
     models = {c: counted(c) for c in (0.0, 0.3, 2.0)}
-    first = run(models, n=40, journal=path)
+    first = run(models, n=40, journal=path, tag="bumps")
     spent = sum(calls)
-    again = run(models, n=40, journal=path)
+    again = run(models, n=40, journal=path, tag="bumps")
     assert sum(calls) == spent
     same(first, again)
     with sqlite3.connect(path) as db:
         assert db.execute("pragma integrity_check").fetchone()[0] == "ok"
-    longer = run(models, n=60, journal=path)
+    longer = run(models, n=60, journal=path, tag="bumps")
     assert 0 < sum(calls) - spent <= 3 * 20
     same(longer, run(models, n=60))
+
+
+def scaled(a, vectorized=True):
+    if vectorized:
+        return {"m": fwbq.Model(lambda x: -a * x[:, 0] ** 2, PRIOR)}
+    return {"m": fwbq.Model(lambda x: -a * x[..., 0] ** 2, PRIOR, vectorized=False)}
+
+
+def test_a_changed_model_is_not_answered_from_the_journal(tmp_path):
+    path = tmp_path / "run.db"
+    first = run(scaled(1.0), n=10, journal=path)
+    same(first, run(scaled(1.0), n=10, journal=path))
+    with pytest.raises(JournalError, match=r"models\[0\]\.function\.closure a: \"1\.0\" in the journal, \"5\.0\" here"):
+        run(scaled(5.0), n=10, journal=path)
+    with pytest.raises(JournalError, match="vectorized: true in the journal, false here"):
+        run(scaled(1.0, vectorized=False), n=10, journal=path)
+    with pytest.raises(JournalError, match="version"):
+        run(scaled(1.0), n=10, journal=path, version="2")
+    with pytest.raises(JournalError, match="function"):
+        run(scaled(1.0), n=10, journal=path, tag="other")
+
+
+def test_a_tag_takes_the_place_of_the_code(tmp_path):
+    lock = threading.Lock()
+
+    def guarded(x):
+        with lock:
+            return -(x[:, 0] ** 2)
+
+    models, path = {"m": fwbq.Model(guarded, PRIOR)}, tmp_path / "run.db"
+    with pytest.raises(TypeError, match=r"closure lock is a lock.*Pass `tag`") as error:
+        run(models, n=10, journal=path)
+    assert error.value.__notes__ == ["in model 'm'"]
+    same(run(models, n=10, journal=path, tag="guarded"), run(models, n=10, journal=path, tag="guarded"))
+    with pytest.raises(TypeError, match="`tag` must be a text"):
+        run(models, n=10, journal=path, tag=1)
 
 
 def test_a_run_that_died_goes_on(tmp_path):
@@ -195,9 +233,9 @@ def test_a_run_that_died_goes_on(tmp_path):
 
     models = {"m": fwbq.Model(f, PRIOR)}
     with pytest.raises(EvaluationError, match="power cut"):
-        run(models, n=40, journal=tmp_path / "j.db")
+        run(models, n=40, journal=tmp_path / "j.db", tag="f")
     budget[0] = 1000
-    found = run(models, n=40, journal=tmp_path / "j.db")
+    found = run(models, n=40, journal=tmp_path / "j.db", tag="f")
     assert 1000 - budget[0] < 40
     budget[0] = 1000
     same(found, run(models, n=40))
@@ -300,6 +338,56 @@ def test_saved_comparisons_come_back_to_the_bit(tmp_path, kinetic):
         Comparison.load(path)
     with pytest.raises(TypeError, match="strings, numbers or tuples"):
         run({frozenset("a"): bump(0.0)}, n=10).save(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda d: d.pop("names"), "names missing"),
+        (lambda d: d.update(names=["a", "a"]), "two models have the same name"),
+        (lambda d: d.update(names=["a", None]), "None is not the name of a model"),
+        (lambda d: d.update(names=["a"]), "not a number of evaluations for each model"),
+        (lambda d: d["evidences"].update(kind=["evil", "log"]), "kind of the evidences is not one of log, positive"),
+        (lambda d: d["evidences"].update(centre=["1", 2.0]), "centre of the evidences is not a number"),
+        (lambda d: d["evidences"].update(scale=[-1.0, 2.0]), "scale or df of the evidences is negative"),
+        (lambda d: d["evidences"].pop("df"), "df of the evidences missing"),
+        (lambda d: d.update(points=[-1, 10]), "not a number of evaluations"),
+        (lambda d: d.update(log_prior=[0.0]), "`log_prior` must be a vector"),
+        (lambda d: d["stages"][0].update(best=2), "best or contenders of stage 0"),
+        (lambda d: d["stages"][0].update(best=-1), "best of stage 0 is not a whole number"),
+        (lambda d: d["stages"][0].update(map_probability=1.5), "map_probability of stage 0"),
+        (lambda d: d["stages"][0].pop("evidences"), "evidences of stage 0 missing"),
+        (lambda d: d.update(stages=3), "stages is not a list"),
+        (lambda d: d.update(settings=[]), "settings is not a dictionary"),
+        (lambda d: d.update(status=None), "status is not a text"),
+        (lambda d: d.update(rest=[1]), "rest is not a number of models"),
+        (lambda d: d.update(version=3), "has version 3; this fwbq reads up to 2"),
+        (lambda d: d.update(version=True), "has version True"),
+    ],
+)
+def test_a_comparison_that_cannot_be_is_refused(tmp_path, change, message):
+    path = tmp_path / "comparison.json"
+    comparison = run({"a": bump(0.0), "b": bump(1.0)}, n=10)
+    comparison.save(path)
+    content = _files.unsealed(json.loads(path.read_text()))
+    change(content)
+    path.write_text(json.dumps(content))
+    if "version" not in message:  # without a checksum nothing of it is believed
+        with pytest.raises(ValueError, match="its checksum is missing or does not fit"):
+            Comparison.load(path)
+    path.write_text(_files.seal(content))
+    with pytest.raises(ValueError, match=message) as error:
+        Comparison.load(path)
+    assert str(error.value).endswith("pass a .json file written by Comparison.save(path)")
+
+
+def test_a_comparison_saved_before_there_were_checksums_is_read(tmp_path):
+    path = tmp_path / "comparison.json"
+    comparison = run({"a": bump(0.0), "b": bump(1.0)}, n=10)
+    comparison.save(path)
+    content = _files.unsealed(json.loads(path.read_text()))
+    path.write_text(json.dumps(content | {"version": 1}))
+    same(Comparison.load(path), comparison)
 
 
 def test_xarray_and_arviz(kinetic):

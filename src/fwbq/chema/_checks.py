@@ -30,6 +30,10 @@ def listed(items: Iterable[object], most: int = 6) -> str:
 
 def numbers(x: ArrayLike, name: str, ndim: int) -> FloatArray:
     """Finite numbers with `ndim` axes."""
+    if np.ma.is_masked(x):
+        fail(
+            f"`{name}` has masked values; every level is needed at every time: leave these times out, or fill the gaps"
+        )
     try:
         array = np.array(x, dtype=np.float64)
     except (TypeError, ValueError):

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _validate
+from .. import _files, _validate
 from . import _checks
 
 if TYPE_CHECKING:
@@ -341,9 +341,13 @@ class Dataset:
 
         return to_tidy(self, substrate, phospho)
 
-    def to_csv(self, path: str | PathLike[str], substrate: str = "S", phospho: str | None = None) -> None:
-        """Write :meth:`to_frame`; :meth:`from_csv` gives the same numbers back, bit for bit."""
-        self.to_frame(substrate, phospho).to_csv(path, index=False)
+    def to_csv(self, path: str | PathLike[str] | TextIO, substrate: str = "S", phospho: str | None = None) -> None:
+        """Write :meth:`to_frame` to a file, or to an open one; :meth:`from_csv` gives the same numbers bit for bit."""
+        text = self.to_frame(substrate, phospho).to_csv(index=False)
+        if isinstance(path, str | PathLike):
+            _files.write(path, text)
+        else:
+            path.write(text)
 
     @staticmethod
     def simulate(n_enzymes: int = 26, *, rng: int | np.random.Generator | None = None, **settings: Any) -> Dataset:

@@ -47,13 +47,7 @@ def rule_and_write(
     else:
         make = {"bayes": bayes_rule, "simplex": simplex_rule, "uniform": uniform_rule}[weights]
         made = make(embedding, chosen.take(n))
-    if output.suffix.lower() == ".csv":
-        import pandas as pd
-
-        columns = {f"x{i + 1}": made.points[:, i] for i in range(made.points.shape[1])}
-        pd.DataFrame(columns | {"weight": made.weights}).to_csv(output, index=False, float_format="%.17g")
-    else:
-        made.save(output)
+    made.save(output)
     facts = {
         "points": len(made.points),
         "dimension": int(made.points.shape[1]),

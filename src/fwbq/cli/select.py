@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from .. import _validate, plots
+from .. import _files, _validate, plots
 from ..chema import Dataset, KineticFamily, compare
 from ..selection import Comparison, label
 from ..studies import models
@@ -91,7 +91,7 @@ def write(found: Comparison, error: Any, out: Path, stop: float | None) -> list[
         "design-error": error,
     }
     for name, frame in tables.items():
-        frame.to_csv(out / f"{name}.csv", index=False)
+        _files.write(out / f"{name}.csv", frame.to_csv(index=False))
     figures: dict[str, Any] = {
         "model-probabilities": plots.model_probabilities(boxes, first=_SHOWN, named=True),
         "map-probability": plots.map_probability(history, level=stop),

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _validate
+from .._lock import Lock
 from ..embeddings import Embedding
 from ..rules import Rule
 
@@ -58,11 +59,16 @@ class PointSequence(ABC):
     known : (N, d) array_like, optional
         Points that are already there, wherever they came from. The sequence goes on from them: they are not among the
         points that ``take`` returns.
+
+    Notes
+    -----
+    Several threads may use one sequence: they get the points that one thread alone would get.
     """
 
     def __init__(self, dim: int, known: ArrayLike | None = None) -> None:
         given = np.empty((0, dim)) if known is None else _validate.points(known, "known", dim)
         self._known = _validate.readonly(given)
+        self._lock = Lock()
         self._points = np.empty((16, dim))
         self._index: list[int] = []
         self._stopped: str | None = None
@@ -103,8 +109,9 @@ class PointSequence(ABC):
     def _reach(self, n: int) -> int:
         """Compute up to `n` iterates if possible and return how many of the `n` exist."""
         n = _validate.count(n, "n")
-        if n > len(self) and self._stopped is None:
-            self._extend(n)
+        with self._lock:  # what exists is never changed: only the making of more must not happen twice at once
+            if n > len(self) and self._stopped is None:
+                self._extend(n)
         if len(self) < n:
             message = f"only {len(self)} of the {n} points asked for exist: {self._stopped}"
             warnings.warn(message, RuntimeWarning, stacklevel=3)
@@ -159,13 +166,14 @@ class Design(PointSequence):
     @property
     def trace(self) -> Trace:
         """Duality gap, squared worst-case error, step and candidate index of every iterate computed so far."""
-        if self._trace is None or len(self._trace) != len(self):
-            gap, mmd2, step = (np.array(a, dtype=float) for a in (self._gap, self._mmd2, self._step))
-            arrays = (gap, mmd2, step, np.array(self._index, dtype=np.intp))
-            for a in arrays:
-                a.flags.writeable = False
-            self._trace = Trace(*arrays)
-        return self._trace
+        with self._lock:
+            if self._trace is None or len(self._trace) != len(self):
+                gap, mmd2, step = (np.array(a, dtype=float) for a in (self._gap, self._mmd2, self._step))
+                arrays = (gap, mmd2, step, np.array(self._index, dtype=np.intp))
+                for a in arrays:
+                    a.flags.writeable = False
+                self._trace = Trace(*arrays)
+            return self._trace
 
     def rule(self, n: int) -> Rule:
         """Return the known points, if there are any, and the first `n` iterates, with the design's own weights.

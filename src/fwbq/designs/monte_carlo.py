@@ -43,6 +43,11 @@ class EqualWeightDesign(Design):
     @property
     def trace(self) -> Trace:
         """Step and squared worst-case error; the errors of new points cost O(n) kernel evaluations each."""
+        with self._lock:
+            self._trace_new_points()
+            return super().trace
+
+    def _trace_new_points(self) -> None:
         kernel, embedding = self._embedding.kernel, self._embedding
         rows = 256
         for start in range(self._traced, len(self), rows):
@@ -59,7 +64,6 @@ class EqualWeightDesign(Design):
             mmd2 = embedding.variance - 2.0 * mean / n + gram / n**2
             self._mmd2[start:stop] = np.maximum(mmd2, 0.0).tolist()
             self._gram_sum, self._mean_sum, self._traced = float(gram[-1]), float(mean[-1]), stop
-        return super().trace
 
 
 class MonteCarlo(EqualWeightDesign):

@@ -107,10 +107,11 @@ class OBQ(PointSet):
     @property
     def trace(self) -> Trace:
         """Squared worst-case error of each n solved so far; the other entries are NaN."""
-        mmd2 = np.full(len(self), nan)
-        for n, descent in self._solved.items():
-            mmd2[n - 1] = descent.mmd2
-        nothing, index = np.full(len(self), nan), np.full(len(self), -1, dtype=np.intp)
+        with self._lock:
+            mmd2 = np.full(len(self), nan)
+            for n, descent in self._solved.items():
+                mmd2[n - 1] = descent.mmd2
+        nothing, index = np.full(len(mmd2), nan), np.full(len(mmd2), -1, dtype=np.intp)
         for array in (mmd2, nothing, index):
             array.flags.writeable = False
         return Trace(nothing, mmd2, nothing, index)
@@ -122,6 +123,10 @@ class OBQ(PointSet):
         return bayes_rule(self.embedding, points, prior_mean=self._prior_mean)
 
     def _solve(self, n: int) -> Descent:
+        with self._lock:
+            return self._solve_once(n)
+
+    def _solve_once(self, n: int) -> Descent:
         greedy = self._greedy.take(n)
         n = len(greedy)
         if n not in self._solved:

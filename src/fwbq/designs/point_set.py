@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from .. import _validate
+from .._lock import Lock
 from ..embeddings import Embedding
 from ..rules import Rule
 from .base import FloatArray
@@ -22,11 +23,16 @@ class PointSet(ABC):
     ----------
     embedding : Embedding
         Kernel and measure.
+
+    Notes
+    -----
+    Several threads may use one set: an implementation solves and keeps its points under ``self._lock``.
     """
 
     def __init__(self, embedding: Embedding) -> None:
         _validate.instance(embedding, "embedding", Embedding, "pass fwbq.embed(kernel, measure)")
         self._embedding = embedding
+        self._lock = Lock()
 
     @property
     def embedding(self) -> Embedding:

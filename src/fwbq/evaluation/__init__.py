@@ -1,8 +1,17 @@
 """Calling the integrand: one point or many at a time, on executors, with a journal that survives a crash."""
 
-from .evaluator import EvaluationError, Evaluator
+from .evaluator import EvaluationError, Evaluations, Evaluator
 from .journal import Journal, JournalError
 from .progress import Progress
-from .tags import function_tag
+from .tags import function_identity, function_tag
 
-__all__ = ["EvaluationError", "Evaluator", "Journal", "JournalError", "Progress", "function_tag"]
+__all__ = [
+    "EvaluationError",
+    "Evaluations",
+    "Evaluator",
+    "Journal",
+    "JournalError",
+    "Progress",
+    "function_identity",
+    "function_tag",
+]

@@ -38,7 +38,10 @@ class Trouble:
 
 @dataclass
 class Finding:
-    """Whether f takes many points at once, and the values of the points that were tried to find out."""
+    """Whether f takes many points at once, and the values of the points that were tried to find out.
+
+    `vectorized` is None when that cannot be told; the rows are then the two troubles, with an array and with one point.
+    """
 
     vectorized: bool | None
     rows: list[Any]
@@ -75,22 +78,41 @@ def evaluate_rows(
 
 def find_out(f: Callable[[FloatArray], Any], x: FloatArray, attempt: int, *, timeout: float | None) -> Finding:
     """Find out how f wants to be called, on three points; `attempt` only tells equal calls apart."""
+    shape: tuple[int, ...] = ()
     try:
-        two = _checked(_call(f, x[:-1], timeout), PROBE - 1)
+        given = _call(f, x[:-1], timeout)
+        shape = np.shape(given)
+        two = _checked(given, PROBE - 1)
         one = _checked(_call(f, x[-1:], timeout), 1)
         if two.shape[1:] != one.shape[1:]:
             raise _BadResult(f"it returned shape {two.shape} for {len(two)} points and {one.shape} for one")
         if two.ndim == 2 and two.shape[1] == x.shape[1]:
             alone = _checked(_call(f, x[:1], timeout), 1)
             if not np.allclose(alone[0], two[0], rtol=1e-6, atol=0.0, equal_nan=True):
-                raise _BadResult("it returned another row for the same point in other company")
+                raise _BadResult("its value at a point changed with the other points of the array")
         return Finding(True, [*two, *one])
     except Exception as error:
         together = _trouble(error)
     try:
-        return Finding(False, [_checked(_call(f, x[0], timeout), None)])
+        value = _checked(_call(f, x[0], timeout), None)
+        extra = _extra_values(f, x, shape, timeout) if value.ndim else 0
+        if extra:
+            raise _BadResult(
+                f"it returned a vector of {len(value)}, but given arrays of n points it returns n {extra:+d} values, "
+                "so that it looks vectorised with a wrong number of values"
+            )
+        return Finding(False, [value])
     except Exception as error:
         return Finding(None, [together, _trouble(error)])
+
+
+def _extra_values(f: Callable[[FloatArray], Any], x: FloatArray, shape: tuple[int, ...], timeout: float | None) -> int:
+    """Return k when f gives n + k values for an array of n points, for n = 2 (of `shape`) and n = 1; otherwise 0."""
+    extra = shape[0] - (PROBE - 1) if len(shape) == 1 else 0
+    try:
+        return extra if extra and np.shape(_call(f, x[-1:], timeout)) == (1 + extra,) else 0
+    except Exception:
+        return 0
 
 
 def _call(f: Callable[[FloatArray], Any], x: FloatArray, timeout: float | None) -> Any:
@@ -121,6 +143,8 @@ def _checked(value: Any, n: int | None) -> FloatArray:
     """Return a copy of what f returned as float64, of shape (n,) or (n, m); for n = None, () or (m,)."""
     if value is None:
         raise _BadResult("it returned None (is a `return` missing?)")
+    if np.ma.is_masked(value):
+        raise _BadResult("it returned masked values, which are no numbers (fill them, or leave the point out)")
     array = np.asarray(value)
     if array.dtype.kind == "O":
         try:

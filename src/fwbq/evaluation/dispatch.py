@@ -1,16 +1,7 @@
 """Tasks on an executor: handed out a window at a time, taken back as they finish, followed up when they are lost."""
 
-import math
-import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import (
-    BrokenExecutor,
-    CancelledError,
-    Executor,
-    Future,
-    ProcessPoolExecutor,
-    ThreadPoolExecutor,
-)
+from concurrent.futures import BrokenExecutor, CancelledError, Future
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -18,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .executors import DesertedError, ResultLost, Workers
+
 # How often a task is handed out again that somebody else cancelled (a restarted Dask scheduler, for example).
 _RESUBMISSIONS = 2
-# Executors that do not say how many workers they have get this many tasks at once, at least.
-_SMALLEST_WINDOW = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +25,7 @@ class Task:
     x: NDArray[np.float64]
     options: dict[str, Any]
     divisible: bool = True
-    # Handed over as well, because Dask takes equal calls for one call and would not run a failed one again.
+    # Handed over as well, so that an executor that takes equal calls for one call runs a failed one again.
     attempt: int = 0
     suspect: bool = False
 
@@ -42,9 +33,9 @@ class Task:
         """Call it here."""
         return self.function(self.f, self.x, self.attempt, **self.options)
 
-    def submit(self, executor: Executor) -> Future[Any]:
+    def submit(self, workers: Workers) -> Future[Any]:
         """Call it there."""
-        return executor.submit(self.function, self.f, self.x, self.attempt, **self.options)
+        return workers.submit(self.function, self.f, self.x, self.attempt, **self.options)
 
     def split(self) -> "list[Task]":
         """Return a task for each row."""
@@ -61,12 +52,20 @@ class Landed:
     fatal: bool = False
 
 
+class _Unfinished:
+    """What stands for a task whose finished result was lost, and which the executor repeats by itself."""
+
+
+_UNFINISHED = _Unfinished()
+
+
 class Dispatch:
     """The tasks that an executor holds.
 
     Parameters
     ----------
-    executor : concurrent.futures.Executor
+    workers : Workers
+        The executor.
     in_flight : int, optional
         How many tasks to hand out at a time. By default twice the workers: enough to keep them busy, but not all tasks,
         so that an error does not wait for thousands and a second process on the same journal can share the work.
@@ -74,14 +73,13 @@ class Dispatch:
     Notes
     -----
     A worker that dies takes with it tasks that merely waited there. So a lost task is only a suspect; when all others
-    are back, suspects are handed out again one at a time, then, if lost again, row by row. What is lost alone is
-    guilty.
+    are back, suspects are handed out again one at a time, then, if lost again, row by row. A point that was lost while
+    no other was running has itself killed the worker.
     """
 
-    def __init__(self, executor: Executor, in_flight: int | None = None) -> None:
-        self._executor = executor
+    def __init__(self, workers: Workers, in_flight: int | None = None) -> None:
+        self._workers = workers
         self._in_flight = in_flight
-        self._size, self._asked = _SMALLEST_WINDOW, -math.inf
         self._flying: dict[Future[Any], Task] = {}
         self._finished: SimpleQueue[Future[Any]] = SimpleQueue()
         self._again: list[Task] = []
@@ -93,12 +91,12 @@ class Dispatch:
         Once `stop()` is true no more is handed out and what is under way is waited for.
         """
         while True:
-            while not stop() and len(self._flying) < self._window():
+            while not stop() and len(self._flying) < (self._in_flight or self._workers.window()):
                 task = self._next(tasks)
                 if task is None:
                     break
                 try:
-                    future = task.submit(self._executor)
+                    future = task.submit(self._workers)
                 except Exception as error:
                     yield [Landed(task, fault=error, fatal=True)]
                     break
@@ -106,38 +104,50 @@ class Dispatch:
                 future.add_done_callback(self._finished.put)
             if not self._flying:
                 return
-            if stop() and isinstance(self._executor, ThreadPoolExecutor | ProcessPoolExecutor):
-                # These refuse to cancel what has begun. Dask would drop that too, so its window is waited for.
+            if stop() and self._workers.refuse_to_cancel_what_runs:  # what has begun is waited for
                 for future in list(self._flying):
                     future.cancel()
-            futures = [self._finished.get()]  # and all that have finished meanwhile, to be recorded at once
-            while True:
-                try:
-                    futures.append(self._finished.get_nowait())
-                except Empty:
-                    break
-            landed = [self._landed(self._flying[future], future) for future in futures]
-            yield [item for item in landed if item is not None]
-            for future in futures:  # only now: what an interruption finds here is kept
-                del self._flying[future]
+            try:
+                futures = self._now_finished()
+                landed = [self._landed(self._flying[future], future) for future in futures]
+            except DesertedError as error:
+                yield [Landed(task, fault=error, fatal=True) for task in (*self._flying.values(), *self._suspects)]
+                for future in self._flying:
+                    future.cancel()
+                return
+            yield [item for item in landed if isinstance(item, Landed)]
+            for future, item in zip(futures, landed, strict=True):  # only now: what an interruption finds here is kept
+                if item is _UNFINISHED:
+                    future.add_done_callback(self._finished.put)
+                else:
+                    del self._flying[future]
+                    self._workers.forget(future)
+
+    def _now_finished(self) -> list[Future[Any]]:
+        """Wait for a task to finish, and return it with all that have finished meanwhile, to be recorded at once."""
+        futures = [self._workers.next_finished(self._finished)]
+        while True:
+            try:
+                futures.append(self._finished.get_nowait())
+            except Empty:
+                return futures
 
     def abandon(self) -> list[Landed]:
-        """Cancel what can be cancelled, wait for nothing, and return what is finished."""
+        """Return what is finished, wait for nothing else, and cancel what can be cancelled."""
+        finished = []
+        for future, task in self._flying.items():
+            if self._workers.has_result(future):
+                try:
+                    finished.append(Landed(task, self._workers.outcome(future)[0]))
+                except (ResultLost, DesertedError):  # an interruption is being reported already
+                    continue
         for future in self._flying:
-            future.cancel()
-        return [
-            Landed(task, future.result())
-            for future, task in self._flying.items()
-            if future.done() and not future.cancelled() and future.exception() is None
-        ]
+            future.cancel()  # last, because Dask would drop finished results too
+        return [item for item in finished if item.result is not None]
 
     def under_way(self) -> list[Task]:
         """Return the tasks that have not come back with a result."""
-        return [
-            task
-            for future, task in self._flying.items()
-            if not future.done() or future.cancelled() or future.exception() is not None
-        ]
+        return [task for future, task in self._flying.items() if not self._workers.has_result(future)]
 
     def _next(self, tasks: Iterator[Task]) -> Task | None:
         if self._again:
@@ -147,10 +157,13 @@ class Dispatch:
             return self._suspects.pop(0)
         return task
 
-    def _landed(self, task: Task, future: Future[Any]) -> Landed | None:
-        fault = CancelledError("cancelled by the executor") if future.cancelled() else future.exception()
+    def _landed(self, task: Task, future: Future[Any]) -> "Landed | _Unfinished | None":
+        try:
+            result, fault = self._workers.outcome(future)
+        except ResultLost:
+            return _UNFINISHED
         if fault is None:
-            return Landed(task, future.result())
+            return Landed(task, result)
         if isinstance(fault, KeyboardInterrupt):  # Ctrl-C reached the worker before it reached us
             raise fault
         if isinstance(fault, BrokenExecutor):
@@ -167,15 +180,3 @@ class Dispatch:
             self._suspects.extend(again.split())
             return None
         return Landed(task, fault=fault)
-
-    def _window(self) -> int:
-        if self._in_flight is not None:
-            return self._in_flight
-        workers = getattr(self._executor, "_max_workers", None)  # the pools of the standard library, loky, mpi4py
-        if isinstance(workers, int):
-            return 2 * workers
-        client = getattr(self._executor, "_client", None)  # Dask: a cluster may grow, so ask now and then
-        if client is not None and hasattr(client, "nthreads") and time.monotonic() - self._asked > 1.0:
-            self._asked = time.monotonic()
-            self._size = max(_SMALLEST_WINDOW, 2 * sum(client.nthreads().values()))
-        return self._size

@@ -20,11 +20,12 @@ from .. import _validate
 from ..measures import Measure
 from .calls import PROBE, Finding, Trouble, evaluate_rows, find_out, named
 from .dispatch import Dispatch, Landed, Task
+from .executors import DesertedError, Workers, checked_executor
 from .journal import Journal, JournalError, point_keys
 from .progress import Progress
-from .tags import function_tag
+from .tags import function_identity
 
-__all__ = ["EvaluationError", "Evaluations", "Evaluator", "Failure", "function_tag"]
+__all__ = ["EvaluationError", "Evaluations", "Evaluator", "Failure"]
 
 FloatArray = NDArray[np.float64]
 
@@ -140,16 +141,17 @@ class Evaluator:
         executor stays the caller's.
     journal : path-like or Journal, optional
         Where each finished evaluation is written before it is used. A path is opened with the identity (dim, measure,
-        function tag, version) and closed by `close`; a `Journal` stays the caller's.
-    series : str
-        The name of this integrand within the journal.
+        function, version) and closed by `close`; a `Journal` stays the caller's.
+    series : str, optional
+        The name of this integrand within the journal, for callers who vouch that it always means the same function. By
+        default the series that belongs to f: different functions in one open `Journal` are kept apart.
     measure : Measure, optional
         For the journal's identity.
     tag : str, optional
-        The name of f for the journal's identity; `function_tag` by default. Give one when f depends on data that
-        its name does not show.
+        A name for f in the journal's identity; give another whenever f changes. By default f is identified by its code
+        and everything that the code refers to (`fwbq.evaluation.function_identity`).
     version : str
-        Of f, for the journal's identity: raise it when f changes.
+        Of f, for the journal's identity: raise it when files or programs that f uses change.
     on_error : {"raise", "skip"}
         What to do about a point at which f raises, times out or returns NaN, an infinity or another shape. "raise"
         finishes and keeps what is under way, then raises `EvaluationError`. "skip" goes on and lists the failures.
@@ -196,8 +198,9 @@ class Evaluator:
 
     *Lost workers.* Dask runs the work of a lost worker again by itself, and gives up on a call that was on several of
     them; it may only have waited there, so such calls are tried again one at a time when everything else is done, and
-    only a point that is lost alone is a failure. A process pool that loses a worker is broken for good: the error says
-    so, with everything finished kept; the same call with a new pool and the same journal goes on from there.
+    only a point that is lost alone is a failure. A cluster that has lost all its workers is given up after a minute. A
+    process pool that loses a worker is broken for good: the error says so, with everything finished kept; the same call
+    with a new pool and the same journal goes on from there.
 
     Examples
     --------
@@ -224,7 +227,7 @@ class Evaluator:
         vectorized: bool | None = None,
         executor: Executor | None = None,
         journal: str | os.PathLike[str] | Journal | None = None,
-        series: str = "",
+        series: str | None = None,
         measure: Measure | None = None,
         tag: str | None = None,
         version: str = "",
@@ -239,8 +242,8 @@ class Evaluator:
         self.dim = _validate.count(dim, "dim")
         self.vectorized = vectorized
         self.width: int | None = None
-        self.executor: Executor | None = _validate.executor(executor, "executor", f)
-        self.series = series
+        self.executor: Executor | None = checked_executor(executor, f)
+        self._workers = None if self.executor is None else Workers(self.executor)
         self.on_error = _validate.choice(on_error, "on_error", ("raise", "skip"))
         self.timeout = None if timeout is None else _validate.positive(timeout, "timeout")
         self.chunk_size = None if chunk_size is None else _validate.count(chunk_size, "chunk_size")
@@ -255,19 +258,42 @@ class Evaluator:
         self._unrecorded: dict[bytes, FloatArray] = {}
         self._shape_known = False
         self._owns_journal = journal is not None and not isinstance(journal, Journal)
-        self.journal: Journal | None
-        if journal is None or isinstance(journal, Journal):
+        self.journal: Journal | None = None
+        self.series = series or ""
+        if journal is not None:
+            self._open(journal, series, measure, tag, version)
+
+    def _open(
+        self,
+        journal: str | os.PathLike[str] | Journal,
+        series: str | None,
+        measure: Measure | None,
+        tag: str | None,
+        version: str,
+    ) -> None:
+        """Open the journal, or take the open one, and find the series that belongs to f."""
+        if isinstance(journal, Journal):
             self.journal = journal
+            if series is None:
+                self.series = journal.series_for(self._identity(tag, version))
         else:
-            self.journal = Journal(
-                journal,
-                {
-                    "dim": self.dim,
-                    "measure": None if measure is None else measure.spec(),
-                    "function": function_tag(f) if tag is None else tag,
-                    "version": version,
-                },
+            identity = self._identity(tag, version)
+            self.journal = Journal(journal, {**identity, "measure": None if measure is None else measure.spec()})
+            if series is None:
+                self.series = self.journal.series_for(identity, alone=True)
+        found = self.journal.finding(self.series)
+        if None not in (found, self.vectorized) and found is not self.vectorized:
+            self.close()
+            raise JournalError(
+                f"journal {str(self.journal.path)!r} was made with vectorized={found}, this call says "
+                f"vectorized={self.vectorized}, and f may return other values then: leave `vectorized` out, or name "
+                "another file"
             )
+
+    def _identity(self, tag: str | None, version: str) -> dict[str, Any]:
+        """Return what the values of f depend on beside the point."""
+        function = function_identity(self.f) if tag is None else _validate.text(tag, "tag")
+        return {"dim": self.dim, "function": function, "version": _validate.text(version, "version")}
 
     @property
     def failures(self) -> tuple[Failure, ...]:
@@ -463,21 +489,25 @@ class _Batch:
         return results[0] if results and self.stop is None else None
 
     def _work(self, tasks: Iterator[Task], settle: Callable[[list[Landed]], None]) -> None:
-        executor = self.evaluator.executor
-        if executor is None:
+        workers = self.evaluator._workers
+        if workers is None:
             for task in tasks:
                 settle([Landed(task, task.run())])
                 if self._must_stop():
                     return
             return
-        dispatch = Dispatch(executor, self.evaluator.in_flight)
+        dispatch = Dispatch(workers, self.evaluator.in_flight)
         try:
             for landed in dispatch.run(tasks, self._must_stop):
                 settle([item for item in landed if item.fault is None])
+                fatal = [item for item in landed if item.fatal]
+                if fatal and fatal[0].fault is not None:
+                    lost = [*(item.task for item in fatal), *dispatch.under_way()]
+                    self.stop = self.stop or self._broken(lost, fatal[0].fault)
                 for item in landed:
-                    if item.fault is not None and item.fatal:
-                        self.stop = self.stop or self._broken([item.task, *dispatch.under_way()], item.fault)
-                    elif item.fault is not None and not self._must_stop():
+                    if item.fatal:
+                        continue
+                    if item.fault is not None and not self._must_stop():
                         for i in item.task.rows:
                             self._fail(i, f"its worker was lost ({named(item.fault)})", item.fault)
         except BaseException:  # an interruption: nothing is waited for, what is finished is kept
@@ -530,7 +560,7 @@ class _Batch:
         rows = sorted({i for task in tasks for i in task.rows})
         shown = ", ".join(_written(self.x[i]) for i in rows[:3]) + (", …" if len(rows) > 3 else "")
         failed = tuple(Failure(i, self.x[i], f"the executor failed ({named(error)})", error) for i in rows)
-        died = isinstance(error, BrokenExecutor)
+        died = isinstance(error, BrokenExecutor | DesertedError)
         return _caused(
             EvaluationError(
                 f"the executor failed ({named(error)}) while {len(rows)} evaluation(s) were under way, at {shown}. "

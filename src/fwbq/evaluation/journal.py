@@ -2,7 +2,8 @@
 
 One SQLite file in write-ahead mode with ``synchronous=FULL``: a commit has reached the disk when `Journal.record`
 returns, so that neither ``kill -9`` nor a loss of power takes back what was recorded. The file is tagged with the
-identity of the problem (measure, function, version) and refuses any other.
+identity of the problem (measure, function, version) and refuses any other. Every row has a checksum: what a bad disk
+has changed is never used.
 """
 
 import hashlib
@@ -11,6 +12,7 @@ import os
 import sqlite3
 import threading
 import time
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,7 +29,7 @@ __all__ = ["Journal", "JournalError", "point_keys"]
 FloatArray = NDArray[np.float64]
 
 _APPLICATION_ID = 0x66776271  # the letters "fwbq", in SQLite's own field for "whose file is this"
-_FORMAT = 1
+_FORMAT = 2  # 1 had neither checksums nor the table of integrands
 _HEADER = b"SQLite format 3\x00"
 
 _SCHEMA = """
@@ -36,21 +38,35 @@ CREATE TABLE series (
     name TEXT PRIMARY KEY,
     dim INTEGER NOT NULL,
     width INTEGER,          -- NULL: f returns a number; m: a vector of m numbers
-    vectorized INTEGER      -- NULL: not known; 0: f takes one point; 1: f takes (n, dim)
+    vectorized INTEGER,     -- NULL: not known; 0: f takes one point; 1: f takes (n, dim)
+    checksum BLOB           -- of the other columns
 ) WITHOUT ROWID;
 CREATE TABLE evaluation (
     id INTEGER PRIMARY KEY,
     series TEXT NOT NULL REFERENCES series (name),
     point BLOB NOT NULL,    -- dim float64, little-endian, no negative zero
     value BLOB NOT NULL,    -- 1 or m float64, little-endian
+    checksum BLOB,          -- of series, point and value
     UNIQUE (series, point)
 );
+CREATE TABLE integrand (    -- which function a series belongs to, where the identity of the file does not say it
+    series TEXT PRIMARY KEY,
+    identity TEXT NOT NULL,
+    checksum BLOB           -- of the other columns
+) WITHOUT ROWID;
 CREATE TABLE failure (
     series TEXT NOT NULL,
     point BLOB NOT NULL,
     reason TEXT NOT NULL,
     PRIMARY KEY (series, point)
 ) WITHOUT ROWID;
+"""
+
+# From format 1 to 2; the checksums of what is there already are added row by row.
+_UPGRADE = """
+ALTER TABLE series ADD COLUMN checksum BLOB;
+ALTER TABLE evaluation ADD COLUMN checksum BLOB;
+CREATE TABLE integrand (series TEXT PRIMARY KEY, identity TEXT NOT NULL, checksum BLOB) WITHOUT ROWID;
 """
 
 # What SQLite reports -> what it means to the person in front of it. Matched by prefix of the error's symbolic name.
@@ -122,6 +138,14 @@ def _differences(there: Any, here: Any, path: str = "") -> Iterator[str]:
                 yield f"{name}: absent in the journal, {_short(here[key])} here"
             else:
                 yield from _differences(there[key], here[key], name)
+    elif (
+        isinstance(there, list)
+        and isinstance(here, list)
+        and len(there) == len(here)
+        and all(isinstance(each, dict) for each in (*there, *here))
+    ):
+        for i, (one, other) in enumerate(zip(there, here, strict=True)):
+            yield from _differences(one, other, f"{path}[{i}]")
     elif _canonical({"": there}) != _canonical({"": here}):
         yield f"{path}: {_short(there)} in the journal, {_short(here)} here"
 
@@ -153,6 +177,13 @@ class Journal:
 
     *Two processes* may use one journal: each record is one transaction, the first writer wins, and `record` returns
     what is stored, so that both go on with the same numbers.
+
+    *Several functions* may share one open journal: a caller who knows the identity of its function asks `series_for`
+    where that function's values are.
+
+    *Damage.* A row whose checksum does not fit is not used: `get` reports it as not found, with a warning that names
+    the point, and the next `record` of the point replaces it. A file written before there were checksums gets them when
+    it is opened.
 
     *Failures* are written down for the reader (`failures`), never as values: a point that failed is tried again by the
     next run.
@@ -206,7 +237,10 @@ class Journal:
                 size = file.seek(0, os.SEEK_END)
         except FileNotFoundError as error:
             if must_exist:
-                raise JournalError(f"journal {str(self.path)!r}: there is no such file") from error
+                raise JournalError(
+                    f"journal {str(self.path)!r}: there is no such file; check the path, or give "
+                    "`identity` to begin one"
+                ) from error
             if not self.path.parent.is_dir():
                 where = str(self.path.parent)
                 raise JournalError(
@@ -232,24 +266,43 @@ class Journal:
             self._use_write_ahead(connection)
             connection.execute("PRAGMA synchronous=FULL")
         with self._transaction("cannot be opened") as connection:
-            if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            if version == 0:
                 self._create(connection, identity)
+            elif version < _FORMAT:
+                self._upgrade(connection)
             # A write that changes nothing: a read-only file is found out now, not with the first result.
             connection.execute("UPDATE meta SET value = value")
         with self._explained("cannot be read"):
             stored = dict(self._open().execute("SELECT key, value FROM meta"))
             damage = self._open().execute("PRAGMA quick_check(1)").fetchone()[0]
         if damage != "ok":
-            raise JournalError(f"journal {str(self.path)!r}: {_MEANINGS['SQLITE_CORRUPT']} ({damage})")
-        self.identity: dict[str, Any] = json.loads(stored["identity"])
-        if identity is not None and _digest(identity) != stored["digest"]:
-            differences = list(_differences(self.identity, json.loads(_canonical(identity))))
-            raise JournalError(
-                f"journal {str(self.path)!r} belongs to another problem ("
-                + "; ".join(differences[:6])
-                + (f"; and {len(differences) - 6} more" if len(differences) > 6 else "")
-                + "). Name another file, or give the call the journal was made with."
+            raise self._damaged(damage)
+        text = stored.get("identity", "")
+        if hashlib.sha256(text.encode()).hexdigest() != stored.get("digest"):
+            raise self._damaged("the identity of the problem does not fit its checksum")
+        self.identity: dict[str, Any] = json.loads(text)
+        if identity is not None and _canonical(identity) != text:
+            raise self._another_problem(json.loads(_canonical(identity)))
+
+    def _another_problem(self, identity: dict[str, Any]) -> JournalError:
+        differences = list(_differences(self.identity, identity))
+        shown = "; ".join(differences[:6]) + (f"; and {len(differences) - 6} more" if len(differences) > 6 else "")
+        there, here = self.identity.get("function"), identity.get("function")
+        if isinstance(there, str) and isinstance(here, dict):
+            remedy = (
+                f"It was made with `tag`={there!r}, or by a version of fwbq that knew functions by their names only: "
+                f"if f is unchanged, pass tag={there!r}; otherwise name another file."
             )
+        else:
+            remedy = (
+                "Name another file, or give the call the journal was made with. If f counts its calls or keeps other "
+                "notes that do not change its values, pass `tag`, a name of your own for f."
+            )
+        return JournalError(f"journal {str(self.path)!r} belongs to another problem ({shown}). {remedy}")
+
+    def _damaged(self, how: str) -> JournalError:
+        return JournalError(f"journal {str(self.path)!r}: {_MEANINGS['SQLITE_CORRUPT']} ({how})")
 
     def _refuse_foreign(self, connection: sqlite3.Connection) -> None:
         application = connection.execute("PRAGMA application_id").fetchone()[0]
@@ -294,11 +347,26 @@ class Journal:
         connection.execute(f"PRAGMA application_id={_APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version={_FORMAT}")
 
+    def _upgrade(self, connection: sqlite3.Connection) -> None:
+        for statement in filter(str.strip, _UPGRADE.split(";\n")):
+            connection.execute(statement)
+        for name, dim, width, vectorized in connection.execute(
+            "SELECT name, dim, width, vectorized FROM series"
+        ).fetchall():
+            connection.execute(
+                "UPDATE series SET checksum=? WHERE name=?", (_checksum(name, dim, width, vectorized), name)
+            )
+        for row, series, point, value in connection.execute(
+            "SELECT id, series, point, value FROM evaluation"
+        ).fetchall():
+            connection.execute("UPDATE evaluation SET checksum=? WHERE id=?", (_checksum(series, point, value), row))
+        connection.execute(f"PRAGMA user_version={_FORMAT}")
+
     # -- talking to SQLite --------------------------------------------------------------------------------------------
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
-            raise JournalError(f"journal {str(self.path)!r} is closed")
+            raise JournalError(f"journal {str(self.path)!r} is closed; open it again with Journal(path, identity)")
         if os.getpid() != self._process:
             # An SQLite connection must not cross a fork: two processes would believe they hold the same locks.
             raise JournalError(f"journal {str(self.path)!r} was opened by another process; open it again in this one")
@@ -308,6 +376,8 @@ class Journal:
     def _explained(self, what: str) -> Iterator[None]:
         try:
             yield
+        except UnicodeDecodeError as error:  # a text that SQLite gave back, of the schema or of a row
+            raise self._damaged(f"a text in it cannot be read: {error}") from error
         except sqlite3.Error as error:
             name = getattr(error, "sqlite_errorname", "")
             meaning = next((text for key, text in _MEANINGS.items() if name.startswith(key)), "SQLite failed")
@@ -328,14 +398,48 @@ class Journal:
 
     def _shape(self, connection: sqlite3.Connection, series: str, dim: int) -> tuple[int | None, bool | None] | None:
         """Return (width, vectorized) of a series, or None when it has no record yet."""
-        row = connection.execute("SELECT dim, width, vectorized FROM series WHERE name=?", (series,)).fetchone()
+        row = self._series_row(connection, series)
         if row is None:
             return None
         if row[0] != dim:
             raise JournalError(
-                f"journal {str(self.path)!r}, series {series!r}: its points have {row[0]} coordinates, these have {dim}"
+                f"journal {str(self.path)!r}, series {series!r}: its points have {row[0]} coordinates, these have "
+                f"{dim}; name another file, or another series"
             )
-        return row[1], None if row[2] is None else bool(row[2])
+        return row[1], row[2]
+
+    def _series_row(self, connection: sqlite3.Connection, series: str) -> tuple[int, int | None, bool | None] | None:
+        """Return (dim, width, vectorized) of a series, or None when it has no record yet."""
+        row = connection.execute(
+            "SELECT dim, width, vectorized, checksum FROM series WHERE name=?", (series,)
+        ).fetchone()
+        if row is None:
+            return None
+        if row[3] != _checksum(series, *row[:3]):
+            raise self._damaged(f"the description of series {series!r} does not fit its checksum")
+        return row[0], row[1], None if row[2] is None else bool(row[2])
+
+    def _value(self, connection: sqlite3.Connection, series: str, point: bytes) -> bytes | None:
+        """Return the value of a point; None when there is none, or one whose checksum does not fit."""
+        row = connection.execute(
+            "SELECT value, checksum FROM evaluation WHERE series=? AND point=?", (series, point)
+        ).fetchone()
+        if row is None:
+            return None
+        if row[1] != _checksum(series, point, row[0]):
+            self._warn_of_damage(series, point)
+            return None
+        return bytes(row[0])
+
+    def _warn_of_damage(self, series: str, point: bytes) -> None:
+        name = f", series {series!r}" if series else ""
+        at = np.frombuffer(point, "<f8").tolist() if len(point) % 8 == 0 else point.hex()
+        warnings.warn(
+            f"journal {str(self.path)!r}{name}: the value at point {at} is damaged (its checksum does not fit) and is "
+            "not used; f is evaluated there again. Check the disk.",
+            RuntimeWarning,
+            stacklevel=4,
+        )
 
     # -- use ----------------------------------------------------------------------------------------------------------
 
@@ -362,12 +466,10 @@ class Journal:
                 return found, np.full(len(x), np.nan)
             values = np.full(len(x) if shape[0] is None else (len(x), shape[0]), np.nan)
             for i, key in enumerate(point_keys(x)):
-                row = connection.execute(
-                    "SELECT value FROM evaluation WHERE series=? AND point=?", (series, key)
-                ).fetchone()
-                if row is not None:
+                value = self._value(connection, series, key)
+                if value is not None:
                     found[i] = True
-                    values[i] = _from_bytes(row[0], shape[0])
+                    values[i] = _from_bytes(value, shape[0])
         return found, values
 
     def record(
@@ -409,7 +511,8 @@ class Journal:
         with self._transaction("cannot be written") as connection:
             shape = self._shape(connection, series, x.shape[1])
             if shape is None:
-                connection.execute("INSERT INTO series VALUES (?, ?, ?, ?)", (series, x.shape[1], width, vectorized))
+                row = (series, x.shape[1], width, None if vectorized is None else int(vectorized))
+                connection.execute("INSERT INTO series VALUES (?, ?, ?, ?, ?)", (*row, _checksum(*row)))
             elif shape[0] != width:
                 raise JournalError(
                     f"journal {str(self.path)!r}, series {series!r}: f returned {_words(shape[0])} before and "
@@ -417,14 +520,19 @@ class Journal:
                 )
             stored = y.copy()
             for i, key in enumerate(point_keys(x)):
+                value = y[i].tobytes()
                 if not connection.execute(
-                    "INSERT OR IGNORE INTO evaluation (series, point, value) VALUES (?, ?, ?)",
-                    (series, key, y[i].tobytes()),
+                    "INSERT OR IGNORE INTO evaluation (series, point, value, checksum) VALUES (?, ?, ?, ?)",
+                    (series, key, value, _checksum(series, key, value)),
                 ).rowcount:
-                    row = connection.execute(
-                        "SELECT value FROM evaluation WHERE series=? AND point=?", (series, key)
-                    ).fetchone()
-                    stored[i] = _from_bytes(row[0], width)
+                    before = self._value(connection, series, key)
+                    if before is not None:
+                        stored[i] = _from_bytes(before, width)
+                        continue
+                    connection.execute(
+                        "UPDATE evaluation SET value=?, checksum=? WHERE series=? AND point=?",
+                        (value, _checksum(series, key, value), series, key),
+                    )
         return stored.astype(np.float64)
 
     def record_failures(self, points: ArrayLike, reasons: Sequence[str], series: str = "") -> None:
@@ -446,13 +554,18 @@ class Journal:
         """
         with self._lock, self._explained("cannot be read"):
             connection = self._open()
-            shape = connection.execute("SELECT dim, width FROM series WHERE name=?", (series,)).fetchone()
+            shape = self._series_row(connection, series)
             if shape is None:
                 raise KeyError(f"the journal has no series {series!r}; it has {self.series()}")
-            rows = connection.execute(
-                "SELECT point, value FROM evaluation WHERE series=? ORDER BY id", (series,)
-            ).fetchall()
-        dim, width = shape
+            rows = []
+            for point, value, checksum in connection.execute(
+                "SELECT point, value, checksum FROM evaluation WHERE series=? ORDER BY id", (series,)
+            ).fetchall():
+                if checksum == _checksum(series, point, value):
+                    rows.append((point, value))
+                else:
+                    self._warn_of_damage(series, point)
+        dim, width, _ = shape
         points = np.array([np.frombuffer(row[0], "<f8") for row in rows], dtype=np.float64).reshape(len(rows), dim)
         values = np.array([_from_bytes(row[1], width) for row in rows], dtype=np.float64)
         return points, values
@@ -470,8 +583,39 @@ class Journal:
     def finding(self, series: str = "") -> bool | None:
         """Return how f is called: True with (n, d), False with one point, None when the journal does not know."""
         with self._lock, self._explained("cannot be read"):
-            row = self._open().execute("SELECT vectorized FROM series WHERE name=?", (series,)).fetchone()
-        return None if row is None or row[0] is None else bool(row[0])
+            row = self._series_row(self._open(), series)
+        return None if row is None else row[2]
+
+    def series_for(self, identity: Mapping[str, Any], *, alone: bool = False) -> str:
+        """Return the series that holds the evaluations of one function, a new one for a function not met before.
+
+        Parameters
+        ----------
+        identity : mapping
+            What makes the function this one and no other, as JSON values.
+        alone : bool
+            Whether the identity of the file says already which function it holds: the series is then ``""``.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> with Journal(pathlib.Path(tempfile.mkdtemp()) / "run.db", {}) as journal:
+        ...     first, second = (journal.series_for({"function": name}) for name in ("square", "cube"))
+        ...     first == second, first == journal.series_for({"function": "square"})
+        (False, True)
+        """
+        text = _canonical(identity)
+        with self._transaction("cannot be written") as connection:
+            known = connection.execute("SELECT series, checksum FROM integrand WHERE identity=?", (text,)).fetchone()
+            if known is not None:
+                if known[1] != _checksum(known[0], text):
+                    raise self._damaged(f"the function of series {known[0]!r} does not fit its checksum")
+                return str(known[0])
+            taken = connection.execute("SELECT name FROM series UNION SELECT series FROM integrand").fetchone()
+            # A series that stands there already has another function, or one that is not known.
+            name = "" if alone or taken is None else hashlib.sha256(text.encode()).hexdigest()[:24]
+            connection.execute("INSERT OR REPLACE INTO integrand VALUES (?, ?, ?)", (name, text, _checksum(name, text)))
+        return name
 
     def series(self) -> list[str]:
         """Return the names of the series."""
@@ -504,6 +648,14 @@ class Journal:
 
 def _digest(identity: Mapping[str, Any]) -> str:
     return hashlib.sha256(_canonical(identity).encode()).hexdigest()
+
+
+def _checksum(*columns: str | bytes | int | None) -> bytes:
+    total = hashlib.sha256()
+    for column in columns:
+        data = column if isinstance(column, bytes) else repr(column).encode()
+        total.update(len(data).to_bytes(8, "little") + data)
+    return total.digest()[:16]
 
 
 def _from_bytes(blob: bytes, width: int | None) -> FloatArray:

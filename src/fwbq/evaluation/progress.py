@@ -64,12 +64,6 @@ class Progress:
         if self._bar is not None:
             self._bar.advance(self._bar.task_ids[0], count)
 
-    def describe(self, description: str) -> None:
-        """Change the word before the bar."""
-        self.description = description
-        if self._bar is not None:
-            self._bar.update(self._bar.task_ids[0], description=description)
-
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:

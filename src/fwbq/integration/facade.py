@@ -88,7 +88,9 @@ def integrate(
     journal : path or Journal, optional
         Keep every finished evaluation on disk before it is used; the same call then starts where it was cut off.
     tag, version : str, optional
-        Identity of f in the journal, if its module and name do not say it.
+        Identity of f in the journal. By default f is identified by its code and everything the code refers to; `tag`, a
+        name of your own, takes the place of that, for an f that cannot be read or that keeps notes. Raise `version`
+        when files or programs that f uses change.
     vectorized : bool, optional
         Whether f takes all points at once; found out from the first batch by default.
     on_error : {"raise", "skip"}

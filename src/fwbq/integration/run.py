@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _validate
+from .._lock import Lock
 from .._reason import Reason
 from ..designs import Design, PointSet
 from ..embeddings import Embedding
@@ -58,7 +59,8 @@ class Integration:
     Notes
     -----
     Values may come in any order and any portions, together with points of one's own choosing; the result depends on
-    what is known, not on the order. The points that `ask` returns depend on what was known when it was called.
+    what is known, not on the order. The points that `ask` returns depend on what was known when it was called. Several
+    threads may use one run: each call sees it as the call before left it.
 
     Values of shape (n, m) are m integrals on the same points, which are chosen under a kernel found from their joint
     likelihood. Up to 16 columns have kernels of their own in the posterior; more share the joint ones, with an
@@ -91,6 +93,7 @@ class Integration:
         self._model = KernelModel(measure, kernel, amplitude, prior_mean)
         self._design = None if design is None else _validate.design_factory(design, "design")
         self._entropy = [int(word) for word in _validate.generator(rng).integers(2**63, size=2)]
+        self._lock = Lock()
         self._sequence: Design | PointSet | None = None
         self._asked: list[FloatArray] = []
         self._waiting: dict[bytes, int] = {}
@@ -151,11 +154,12 @@ class Integration:
             Fewer, or none, when the kernel tells no more points apart to working precision; `ended` then says so.
         """
         batch = _validate.count(batch, "batch")
-        chosen = self._from_design(batch) if self._model.fixed and self._design else self._from_model(batch)
-        for point in chosen:
-            if point.tobytes() not in self._known:
-                self._waiting.setdefault(point.tobytes(), len(self._asked))
-            self._asked.append(point)
+        with self._lock:
+            chosen = self._from_design(batch) if self._model.fixed and self._design else self._from_model(batch)
+            for point in chosen:
+                if point.tobytes() not in self._known:
+                    self._waiting.setdefault(point.tobytes(), len(self._asked))
+                self._asked.append(point)
         return chosen
 
     def tell(self, points: ArrayLike, values: ArrayLike) -> None:
@@ -176,24 +180,27 @@ class Integration:
         x = _validate.points(points, "points", self._measure.dim) + 0.0
         f = _validate.values(values, "values", len(x))
         width = 0 if f.ndim == 1 else f.shape[1]
-        if len(x) and self._width is not None:
-            _validate.same_width(width, self._width, "values")
-        told = dict(self._known)
-        for point, value in zip(x, f, strict=True):
-            known = told.setdefault(point.tobytes(), (point.copy(), np.array(value)))[1]
-            if not np.array_equal(known, value):
-                raise _validate.contradiction(point, known, value)
-        for point in x:
-            self._waiting.pop(point.tobytes(), None)
-        self._known = told
-        self._width = width if len(x) else self._width
-        self._answer = None
+        with self._lock:
+            if len(x) and self._width is not None:
+                _validate.same_width(width, self._width, "values")
+            told = dict(self._known)
+            for point, value in zip(x, f, strict=True):
+                known = told.setdefault(point.tobytes(), (point.copy(), np.array(value)))[1]
+                if not np.array_equal(known, value):
+                    raise _validate.contradiction(point, known, value)
+            for point in x:
+                self._waiting.pop(point.tobytes(), None)
+            self._known = told
+            self._width = width if len(x) else self._width
+            self._answer = None
 
     def skip(self, points: ArrayLike) -> None:
         """Give up points that `ask` returned and that have no value; they are not waited for any longer."""
-        for point in _validate.points(points, "points", self._measure.dim) + 0.0:
-            if self._waiting.pop(point.tobytes(), None) is not None:
-                self._skipped += 1
+        x = _validate.points(points, "points", self._measure.dim) + 0.0
+        with self._lock:
+            for point in x:
+                if self._waiting.pop(point.tobytes(), None) is not None:
+                    self._skipped += 1
 
     @property
     def reason(self) -> Reason:
@@ -213,12 +220,13 @@ class Integration:
         Forecast or None
             None when no kernel has been fitted yet.
         """
-        kernel = self._leading()
-        if kernel is None:
-            return None
         new = _validate.points(points, "points", self._measure.dim)
         to_natural = self._model.frame.to_natural
-        x, values = self._data()
+        with self._lock:
+            kernel = self._leading()
+            if kernel is None:
+                return None
+            x, values = self._data()
         return self._model.forecast(to_natural(x), values, to_natural(new), kernel)
 
     def half_width(self, level: float = 0.95, *, quick: bool = False) -> float:
@@ -231,11 +239,12 @@ class Integration:
         quick : bool
             Under the kernel that points are sought with alone, at a tenth of the cost; infinite before the first fit.
         """
-        kernel = self._leading() if quick else None
-        if quick and kernel is None:
-            return float("inf")
-        if kernel is not None:
-            x, values = self._data()
+        if quick:
+            with self._lock:
+                kernel = self._leading()
+                if kernel is None:
+                    return float("inf")
+                x, values = self._data()
             low, high = self._model.quick(self._model.frame.to_natural(x), values, kernel).interval(level)
         else:
             with warnings.catch_warnings():
@@ -267,12 +276,13 @@ class Integration:
             When the amplitude by leave-one-out exceeds that by maximum likelihood more than ten times: no kernel that
             was tried fits the values.
         """
-        if self._answer is None:
-            self._answer = self._model.conclude(*self._data())
-        skipped = f"{self._skipped} points skipped because f failed there" if self._skipped else ""
-        why = status or self._ended or Reason.OPEN.sentence(n=self.n_evaluations)
-        notes = [why, skipped, self._answer.status]
-        return replace(self._answer, status="; ".join(filter(None, notes)), n_skipped=self._skipped, reason=self.reason)
+        with self._lock:
+            if self._answer is None:
+                self._answer = self._model.conclude(*self._data())
+            skipped = f"{self._skipped} points skipped because f failed there" if self._skipped else ""
+            why = status or self._ended or Reason.OPEN.sentence(n=self.n_evaluations)
+            said = "; ".join(filter(None, [why, skipped, self._answer.status]))
+            return replace(self._answer, status=said, n_skipped=self._skipped, reason=self.reason)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a JSON file, exact to the bit; a run loaded from it continues as this one would.
@@ -282,27 +292,33 @@ class Integration:
         ValueError
             When kernel, measure or design cannot be written down (a design must be a class of fwbq).
         """
-        record = {
-            "measure": self._measure.spec(),
-            "kernel": state.kernel_record(self._model.kernel),
-            "design": state.design_record(self._design),
-            "amplitude": self._model.amplitude,
-            "prior_mean": self._model.prior_mean,
-            "entropy": self._entropy,
-            "asked": [point.tolist() for point in self._asked],
-            "waiting": sorted(self._waiting.values()),
-            "known": [[point.tolist(), value.tolist()] for point, value in self._known.values()],
-            "width": self._width,
-            "counts": [self._skipped, self._asks, self._spread],
-            "search": None if self._search is None else [self._search[0], self._search[1].spec()],
-            "ended": self._ended,
-            "reason": None if self._reason is None else self._reason.name,
-        }
+        with self._lock:
+            record = {
+                "measure": self._measure.spec(),
+                "kernel": state.kernel_record(self._model.kernel),
+                "design": state.design_record(self._design),
+                "amplitude": self._model.amplitude,
+                "prior_mean": self._model.prior_mean,
+                "entropy": self._entropy,
+                "asked": [point.tolist() for point in self._asked],
+                "waiting": sorted(self._waiting.values()),
+                "known": [[point.tolist(), value.tolist()] for point, value in self._known.values()],
+                "width": self._width,
+                "counts": [self._skipped, self._asks, self._spread],
+                "search": None if self._search is None else [self._search[0], self._search[1].spec()],
+                "ended": self._ended,
+                "reason": None if self._reason is None else self._reason.name,
+            }
         state.write(path, record)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a run written by `save`.
+
+        Raises
+        ------
+        ValueError
+            When the file is not of a run, was damaged, or names something that fwbq does not know.
 
         Examples
         --------
@@ -318,25 +334,16 @@ class Integration:
         True
         """
         record = state.read(path)
-        run = cls(
-            state.measure_from(record["measure"]),
-            kernel=state.kernel_from(record["kernel"]),
-            design=state.design_from(record["design"]),
-            amplitude=record["amplitude"],
-            prior_mean=record["prior_mean"],
-        )
-        run._entropy = [int(word) for word in record["entropy"]]
-        run._asked = [np.array(point, dtype=float) for point in record["asked"]]
-        run._waiting = {run._asked[j].tobytes(): j for j in record["waiting"]}
-        for point, value in record["known"]:
-            x = np.array(point, dtype=float)
-            run._known[x.tobytes()] = x, np.array(value, dtype=float)
+        run = cls(**{name: record[name] for name in ("measure", "kernel", "design", "amplitude", "prior_mean")})
+        run._entropy = record["entropy"]
+        run._asked = record["asked"]
+        run._waiting = record["waiting"]
+        run._known = record["known"]
         run._width = record["width"]
         run._skipped, run._asks, run._spread = record["counts"]
-        if record["search"] is not None:
-            run._search = int(record["search"][0]), state.kernel_from(record["search"][1])
+        run._search = record["search"]
         run._ended = record["ended"]
-        run._reason = None if record.get("reason") is None else Reason[record["reason"]]
+        run._reason = record["reason"]
         return run
 
     def _seed(self, *key: int) -> np.random.SeedSequence:

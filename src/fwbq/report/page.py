@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _validate, plots
+from .. import _files, _validate, plots
 from ..selection import Comparison, label
 from . import words
 from .contents import MEMBERS, contents, draws
@@ -64,9 +64,7 @@ def write_report(comparison: Comparison, path: str | os.PathLike[str]) -> Path:
     plotly = _validate.extra("plotly.offline", "report", "the report")
     target = Path(path)
     text = page(comparison, plotly.get_plotlyjs())
-    temporary = target.with_name(target.name + ".part")
-    temporary.write_text(text, encoding="utf-8", newline="\n")
-    os.replace(temporary, target)
+    _files.write(target, text)
     return target
 
 

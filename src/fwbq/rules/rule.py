@@ -126,12 +126,16 @@ class Rule:
             One row for each of `points`, or one for each point given to the constructor. In that case the first of
             several merged points counts.
         """
-        array = np.asarray(values)
-        if array.ndim and len(array) == len(self.index) != len(self):
-            array = _validate.values(array, "values", len(self.index))
+        n, given = len(self), len(self.index)
+        if np.shape(values)[:1] == (given,) != (n,):
             first = np.unique(self.index, return_index=True)[1]
-            return array[first]
-        return _validate.values(array, "values", len(self))
+            return _validate.values(values, "values", given)[first]
+        if given != n and np.shape(values)[:1] != (n,):
+            raise ValueError(
+                f"`values` must have one row for each of the {n} points of the rule, or one for each of the {given} "
+                f"points that it was made from, got shape {np.shape(values)}: evaluate f at rule.points"
+            )
+        return _validate.values(values, "values", n)
 
     def integrate(self, values: ArrayLike) -> Any:
         """Return the estimate ``weights @ values``: a float for values (n,), an (m,) array for (n, m).
@@ -147,7 +151,10 @@ class Rule:
         return float(self.weights @ f) if f.ndim == 1 else self.weights @ f
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the rule to one file, JSON or NPZ by its suffix, exact to the bit; `load_rule` reads it.
+        """Write the rule to one file: JSON or NPZ, which `load_rule` reads, or CSV for other programs; by its suffix.
+
+        JSON and NPZ are exact to the bit and hold everything; a CSV holds the columns x1, ..., xd and weight. The file
+        is replaced at once: whatever happens, it holds its old content or the whole new one.
 
         Kernel and measure are stored as their ``spec()``. One that has none (a Stein kernel holds a function) is left
         out: points, weights and error are saved all the same, and the loaded rule has ``embedding=None``.
@@ -155,7 +162,15 @@ class Rule:
         Parameters
         ----------
         path : str or path
-            Ends in .json or .npz.
+            Ends in .json, .npz or .csv.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib, fwbq
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "rule.csv"
+        >>> fwbq.uniform_rule(fwbq.embed(fwbq.ExpQuad(1.0), fwbq.Uniform([0.0], [1.0])), [[0.25], [0.75]]).save(path)
+        >>> path.read_text().split()
+        ['x1,weight', '0.25,0.5', '0.75,0.5']
         """
         kernel = measure = None
         status = self.status
@@ -211,7 +226,7 @@ def load_rule(path: str | os.PathLike[str]) -> Rule:
 
     def check(good: bool, what: str) -> None:
         if not good:
-            raise _validate.not_a_rule_file(path, f"is damaged: {what}")
+            raise files.not_a_rule_file(path, f"is damaged: {what}")
 
     check(len(weights) == len(points), "points and weights differ in number")
     check(bool(np.array_equal(np.unique(index), np.arange(len(points)))), "index does not fit the points")
@@ -228,7 +243,7 @@ def load_rule(path: str | os.PathLike[str]) -> Rule:
         try:
             embedding = embed(kernels.from_spec(record["kernel"]), measures.from_spec(record["measure"]))
         except (TypeError, ValueError) as error:
-            raise _validate.not_a_rule_file(path, f"is damaged: {error}") from error
+            raise files.not_a_rule_file(path, f"is damaged: {error}") from error
         check(embedding.dim == points.shape[1], "points and measure differ in dimension")
     return Rule(
         points=points,

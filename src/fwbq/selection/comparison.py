@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validate
+from . import files
 from .evidence import Evidences, leader, map_probabilities
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Array = NDArray[np.float64]
-_FORMAT, _VERSION = "fwbq-comparison", 1
 
 
 def label(name: Hashable) -> str:
@@ -358,73 +357,18 @@ class Comparison:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save to a JSON file, exact to the bit; :meth:`load` gives it back."""
-        document = {
-            "format": _FORMAT,
-            "version": _VERSION,
-            "names": [_validate.saveable_name(name) for name in self.names],
-            "log_prior": self.log_prior.tolist(),
-            "points": self.points.tolist(),
-            "evidences": _encode(self.evidences),
-            "stages": [
-                {
-                    "n": s.n,
-                    "evaluations": s.evaluations,
-                    "contenders": s.contenders,
-                    "best": s.best,
-                    "map_probability": s.map_probability,
-                    "evidences": _encode(s.evidences),
-                }
-                for s in self.stages
-            ],
-            "status": self.status,
-            "settings": self.settings,
-            "rest": None if self.rest is None else [self.rest.count, self.rest.log_weight],
-        }
-        text = json.dumps(document, allow_nan=True)
-        temporary = Path(f"{os.fspath(path)}.part")
-        temporary.write_text(text)
-        os.replace(temporary, path)
+        files.write(path, self)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Comparison:
-        """Load what :meth:`save` wrote."""
-        try:
-            document = json.loads(Path(path).read_text())
-        except (UnicodeDecodeError, json.JSONDecodeError) as error:
-            raise _validate.not_a_comparison(path, f"is no JSON, or is damaged ({error})") from error
-        if not isinstance(document, dict) or document.get("format") != _FORMAT:
-            raise _validate.not_a_comparison(path, "is no saved comparison of fwbq")
-        if document.get("version") != _VERSION:
-            raise _validate.not_a_comparison(path, f"has version {document.get('version')}; this fwbq reads {_VERSION}")
-        try:
-            stages = tuple(
-                Stage(
-                    s["n"], s["evaluations"], s["contenders"], _decode(s["evidences"]), s["best"], s["map_probability"]
-                )
-                for s in document["stages"]
-            )
-            return cls(
-                tuple(_name(name) for name in document["names"]),
-                _decode(document["evidences"]),
-                np.array(document["log_prior"]),
-                np.array(document["points"], dtype=np.intp),
-                stages,
-                document["status"],
-                document["settings"],
-                None if document["rest"] is None else Rest(*document["rest"]),
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise _validate.not_a_comparison(path, f"is damaged ({error!r})") from error
+        """Load what :meth:`save` wrote.
 
-
-def _encode(evidences: Evidences) -> dict[str, list[Any]]:
-    return {key: getattr(evidences, key).tolist() for key in ("kind", "centre", "scale", "df", "offset")}
-
-
-def _decode(fields: dict[str, Sequence[Any]]) -> Evidences:
-    arrays = [np.array(fields[key], dtype=float) for key in ("centre", "scale", "df", "offset")]
-    return Evidences(np.array(fields["kind"], dtype="<U8"), *arrays)
-
-
-def _name(saved: Any) -> Hashable:
-    return tuple(_name(each) for each in saved) if isinstance(saved, list) else saved
+        Raises
+        ------
+        ValueError
+            When the file is not of a comparison, was damaged, or holds what no comparison can hold.
+        """
+        fields = files.read(path)
+        stages = tuple(Stage(*stage) for stage in fields.pop("stages"))
+        rest = fields.pop("rest")
+        return cls(**fields, stages=stages, rest=None if rest is None else Rest(*rest))

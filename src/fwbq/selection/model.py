@@ -94,6 +94,7 @@ class ModelFamily:
 
     names: tuple[Hashable, ...]
     models: tuple[Model, ...]
+    tag: str | None = None
 
     @property
     def measure(self) -> Measure:
@@ -122,16 +123,26 @@ class ModelFamily:
         return np.column_stack(columns)
 
     def identity(self) -> Any:
-        """Return the tags of the functions."""
-        from ..evaluation import function_tag
+        """Return what makes the functions these and no others: code and what it refers to, or the tag given for it."""
+        from ..evaluation import function_identity
 
-        return [
-            [str(name), function_tag(model.log_integrand)] for name, model in zip(self.names, self.models, strict=True)
-        ]
+        functions = []
+        for name, model in zip(self.names, self.models, strict=True):
+            try:
+                function: Any = function_identity(model.log_integrand) if self.tag is None else self.tag
+            except TypeError as error:
+                error.add_note(f"in model {name!r}")
+                raise
+            functions.append({"name": repr(name), "function": function, "vectorized": model.vectorized})
+        return functions
 
 
-def families(models: Mapping[Any, Model]) -> list[Family]:
-    """Group models that share a measure (the same object, or one with an equal specification) and coordinates."""
+def families(models: Mapping[Any, Model], tag: str | None = None) -> list[Family]:
+    """Group models that share a measure (the same object, or one with an equal specification) and coordinates.
+
+    `tag` is a name for the log integrands, which a journal then knows them by.
+    """
+    tag = None if tag is None else _validate.text(tag, "tag")
     groups: dict[Any, list[tuple[Hashable, Model]]] = {}
     for name, model in models.items():
         _validate.instance(model, f"models[{name!r}]", Model, "give fwbq.Model(log_integrand, measure)")
@@ -140,4 +151,4 @@ def families(models: Mapping[Any, Model]) -> list[Family]:
         except ValueError:
             key = id(model.measure)
         groups.setdefault((key, model.coordinates and model.coordinates.key), []).append((name, model))
-    return [ModelFamily(tuple(n for n, _ in group), tuple(m for _, m in group)) for group in groups.values()]
+    return [ModelFamily(tuple(n for n, _ in group), tuple(m for _, m in group), tag) for group in groups.values()]

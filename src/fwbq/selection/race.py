@@ -54,6 +54,8 @@ def compare_models(
     budget: int | None = None,
     executor: Executor | None = None,
     journal: Any = None,
+    tag: str | None = None,
+    version: str = "",
     rng: Any = None,
     progress: bool | None = None,
 ) -> Comparison:
@@ -103,6 +105,9 @@ def compare_models(
         Where likelihoods are evaluated; the answer is the same for any.
     journal : path, optional
         SQLite file in which every finished evaluation is kept; a run that died goes on where it stopped.
+    tag, version : str, optional
+        Identity of the log integrands in the journal, as in :func:`fwbq.integrate`: they are identified by their code
+        and everything it refers to; `tag`, a name of your own for all of them, takes the place of that.
     rng : optional
         Seeds the draws of :meth:`Comparison.probabilities`.
     progress : bool, optional
@@ -129,11 +134,11 @@ def compare_models(
     """
     _validate.instance(models, "models", Mapping, "give a dict of names to fwbq.Model(log_integrand, measure)")
     _validate.not_empty(models, "models", "give a mapping of names to fwbq.Model(log_integrand, measure)")
-    grouped = families(models)
+    grouped = families(models, tag)
     result = compare_families(
         grouped, n=n, stop=stop, tol=tol, stages=stages, prior=prior, evidence=evidence, kernel=kernel,
-        amplitude=amplitude, design=design, race=race, budget=budget, executor=executor, journal=journal, rng=rng,
-        progress=progress,
+        amplitude=amplitude, design=design, race=race, budget=budget, executor=executor, journal=journal,
+        version=version, rng=rng, progress=progress,
     )  # fmt: skip
     return _in_order(result, tuple(models))
 
@@ -154,6 +159,7 @@ def compare_families(
     budget: int | None = None,
     executor: Executor | None = None,
     journal: Any = None,
+    version: str = "",
     rng: Any = None,
     progress: bool | None = None,
     settings: Mapping[str, Any] | None = None,
@@ -192,7 +198,7 @@ def compare_families(
     spent, history = 0, []
     reason, status = Reason.BUDGET, f"the budget of {sizes[-1]} points for each model ended"
     with ExitStack() as stack:
-        store = stack.enter_context(Journal(journal, _identity(grouped))) if journal is not None else None
+        store = stack.enter_context(Journal(journal, _identity(grouped, version))) if journal is not None else None
         bar = stack.enter_context(Progress(len(sizes), "compare", progress))
         for size in sizes:
             size, cut = _affordable(runners, size, spent, limit)
@@ -282,8 +288,9 @@ def _log_prior(prior: Mapping[Any, float] | None, names: tuple[Hashable, ...]) -
         return np.asarray(np.maximum(np.log(weights / weights.sum()), -1e6))
 
 
-def _identity(grouped: Sequence[Family]) -> dict[str, Any]:
-    return {
+def _identity(grouped: Sequence[Family], version: str) -> dict[str, Any]:
+    named = {"version": version} if _validate.text(version, "version") else {}
+    return named | {
         "kind": "comparison",
         "families": [{"measure": family.measure.spec(), "models": family.identity()} for family in grouped],
     }

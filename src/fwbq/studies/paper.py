@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import _validate, plots
+from .. import _files, _validate, plots
 from . import appendix, models, simulation
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def make(name: str, out: str | Path, *, seed: int = 0) -> list[Path]:
     tables = figure.study(seed)
     written = [directory / f"{stem}-{key}.csv" for key in tables]
     for path, table in zip(written, tables.values(), strict=True):
-        table.to_csv(path, index=False)
+        _files.write(path, table.to_csv(index=False))
     pictures = [directory / f"{stem}.png", directory / f"{stem}.pdf"]
     plots.save(figure.draw(tables), *pictures)
     return pictures + written
