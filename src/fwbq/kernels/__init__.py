@@ -15,6 +15,7 @@ from .periodic import PeriodicSobolev
 from .random_fourier import RandomFourier
 from .stationary import ExpQuad, Matern, Matern12, Matern32, Matern52, Stationary
 from .stein import Stein
+from .walsh import Walsh
 
 __all__ = [
     "Column",
@@ -31,10 +32,11 @@ __all__ = [
     "Stationary",
     "Stein",
     "Sum",
+    "Walsh",
     "from_spec",
 ]
 
-_LEAVES = {cls.__name__: cls for cls in (ExpQuad, Matern12, Matern32, Matern52, PeriodicSobolev)}
+_LEAVES = {cls.__name__: cls for cls in (ExpQuad, Matern12, Matern32, Matern52, PeriodicSobolev, Walsh)}
 _COMPOSITES = {cls.__name__: cls for cls in (Sum, ProductKernel)}
 
 
