@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         rules,
         selection,
         theory,
+        transforms,
     )
     from .designs import OBQ, QMC, SBQ, BlendedPairwise, FrankWolfe, MonteCarlo, RandomPivot, refine
     from .embeddings import Embedding, embed
@@ -61,7 +62,7 @@ _HOME = {
 }
 _MODULES = (
     "chema", "designs", "embeddings", "evaluation", "integration", "kernels", "measures", "plots", "posterior",
-    "problems", "process", "report", "rules", "selection", "theory",
+    "problems", "process", "report", "rules", "selection", "theory", "transforms",
 )  # fmt: skip
 
 __all__ = [
@@ -124,6 +125,7 @@ __all__ = [
     "selection",
     "simplex_rule",
     "theory",
+    "transforms",
     "uniform_rule",
     "weighted_rule",
 ]  # fmt: skip

@@ -89,6 +89,14 @@ def test_integrate_json_and_journal(here, capsys):
     assert json.loads(capsys.readouterr().out) == first
 
 
+def test_integrate_on_a_net(here, capsys):
+    arguments = ["integrate", "integrands:bump", "--measure", "gaussian(mean=[0,0], cov=1)", "--n", "600", "--json"]
+    assert run([*arguments, "--method", "net"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["n_evaluations"] == 512
+    assert "Sobol net" in facts["status"]
+
+
 def test_integrate_several_outputs(here, capsys):
     assert run(["integrate", "integrands:both", "--measure", "gaussian(mean=[1], cov=0.5)", "--n", "15", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["mean"] == pytest.approx(

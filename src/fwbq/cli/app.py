@@ -202,6 +202,10 @@ def integrate(
     measure: Annotated[str, typer.Option(help=_MEASURE_HELP)],
     n: Annotated[int | None, typer.Option(help="Number of evaluations.")] = None,
     tol: Annotated[float | None, typer.Option(help="Stop when half the 95 % interval is at most this.")] = None,
+    method: Annotated[
+        Literal["auto", "process", "net"],
+        typer.Option(help="process: up to some hundreds of evaluations; net: hundreds to millions, 2^m of them."),
+    ] = "auto",
     kernel: Annotated[
         str | None, typer.Option(help='Fixed kernel, e.g. "matern52(lengthscale=1)"; by default fitted.')
     ] = None,
@@ -225,7 +229,7 @@ def integrate(
     from .integral import integrate_and_print
 
     return integrate_and_print(
-        function, measure, n=n, tol=tol, kernel=kernel, level=level, journal=journal, workers=workers,
+        function, measure, n=n, tol=tol, method=method, kernel=kernel, level=level, journal=journal, workers=workers,
         vectorized=vectorized,
         on_error=on_error, timeout=timeout, seed=seed, as_json=as_json, progress=progress,
     )  # fmt: skip
