@@ -49,9 +49,7 @@ def transforms():
 def whole(n=2**18, dim=5):
     """Cost of one call of integrate per point, f included, without and with a journal."""
     cube = fwbq.Uniform(np.zeros(dim), np.ones(dim))
-    print(
-        f"\nMicroseconds of processor time per point of `integrate` at n = {n} in {dim} dimensions, f = exp(-|x - 0.3|^2).\n"
-    )
+    print(f"\nMicroseconds of processor time per point of `integrate`, n = {n}, d = {dim}, f = exp(-|x - 0.3|^2).\n")
     print("| | per point | a million points |\n|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.db"

@@ -10,8 +10,8 @@ import fwbq
 SOURCE = Path(fwbq.__file__).parent
 LAYERS = [
     "_validate", "_quasi_random", "_linalg", "kernels", "measures", "embeddings", "rules", "designs", "process",
-    "posterior", "transforms", "evaluation", "integration", "selection", "chema", "theory", "problems", "plots",
-    "report", "studies", "cli",
+    "posterior", "transforms", "thinning", "evaluation", "integration", "selection", "chema", "theory", "problems",
+    "plots", "report", "studies", "cli",
 ]  # fmt: skip
 # Conveniences on a result object that load a lower layer only when called.
 CONVENIENCES = {("selection", "plots"), ("selection", "report")}

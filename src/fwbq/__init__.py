@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         rules,
         selection,
         theory,
+        thinning,
         transforms,
     )
     from .designs import OBQ, QMC, SBQ, BlendedPairwise, FrankWolfe, MonteCarlo, RandomPivot, refine
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from .posterior import AveragedPosterior, ColumnPosteriors, IntegralPosterior, condition
     from .rules import Rule, bayes_rule, load_rule, mmd2, simplex_rule, uniform_rule, weighted_rule
     from .selection import Comparison, Model, compare_models
+    from .thinning import Thinned, thin, thin_arviz
 
 __version__ = "0.1.0"
 
@@ -57,12 +59,13 @@ _HOME = {
         "evaluation": "EvaluationError Journal JournalError",
         "integration": "Integration IntegrationResult integrate",
         "selection": "Comparison Model compare_models",
+        "thinning": "Thinned thin thin_arviz",
     }.items()
     for name in names.split()
 }
 _MODULES = (
     "chema", "designs", "embeddings", "evaluation", "integration", "kernels", "measures", "plots", "posterior",
-    "problems", "process", "report", "rules", "selection", "theory", "transforms",
+    "problems", "process", "report", "rules", "selection", "theory", "thinning", "transforms",
 )  # fmt: skip
 
 __all__ = [
@@ -98,6 +101,7 @@ __all__ = [
     "RandomPivot",
     "Rule",
     "Stein",
+    "Thinned",
     "TruncatedGaussian",
     "Uniform",
     "__version__",
@@ -125,6 +129,9 @@ __all__ = [
     "selection",
     "simplex_rule",
     "theory",
+    "thin",
+    "thin_arviz",
+    "thinning",
     "transforms",
     "uniform_rule",
     "weighted_rule",

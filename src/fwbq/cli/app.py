@@ -1,4 +1,4 @@
-"""The commands: demo, integrate, rule, select, paper, data."""
+"""The commands: demo, integrate, rule, select, thin, paper, data."""
 
 from __future__ import annotations
 
@@ -274,6 +274,21 @@ def rule(
         seed=seed,
         as_json=as_json,
     )
+
+
+@app.command(epilog="Example: [bold]fwbq thin chain.csv -n 100 -o points.csv[/bold]")
+def thin(
+    chain: Annotated[Path, typer.Argument(help="chain.csv (a column per coordinate) or chain.npy, (N, d).")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="points.csv or points.npy.")],
+    n: Annotated[int, typer.Option("-n", "--n", help="How many states to choose.")] = 100,
+    burn: Annotated[int, typer.Option(help="States at the beginning to leave out.")] = 0,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> int:
+    """Choose few states of a Markov chain whose averages are close to those of the whole chain."""
+    from .thin import thin_and_write
+
+    return thin_and_write(chain, output, n=n, burn=burn, seed=seed, as_json=as_json)
 
 
 @app.command(epilog="Examples: [bold]fwbq paper all --out figures[/bold], [bold]fwbq paper mmd[/bold]")
