@@ -38,7 +38,17 @@ if TYPE_CHECKING:
     from .embeddings import Embedding, embed
     from .evaluation import EvaluationError, Journal, JournalError
     from .integration import Integration, IntegrationResult, integrate
-    from .kernels import ExpQuad, Kernel, Matern12, Matern32, Matern52, PeriodicSobolev, RandomFourier, Stein
+    from .kernels import (
+        ExpQuad,
+        InverseMultiquadric,
+        Kernel,
+        Matern12,
+        Matern32,
+        Matern52,
+        PeriodicSobolev,
+        RandomFourier,
+        Stein,
+    )
     from .measures import Empirical, Gaussian, GaussianMixture, Measure, Product, TruncatedGaussian, Uniform
     from .posterior import AveragedPosterior, ColumnPosteriors, IntegralPosterior, condition
     from .rules import Rule, bayes_rule, load_rule, mmd2, simplex_rule, uniform_rule, weighted_rule
@@ -50,7 +60,7 @@ __version__ = "0.1.0"
 _HOME = {
     name: module
     for module, names in {
-        "kernels": "ExpQuad Kernel Matern12 Matern32 Matern52 PeriodicSobolev RandomFourier Stein",
+        "kernels": "ExpQuad InverseMultiquadric Kernel Matern12 Matern32 Matern52 PeriodicSobolev RandomFourier Stein",
         "measures": "Empirical Gaussian GaussianMixture Measure Product TruncatedGaussian Uniform",
         "embeddings": "Embedding embed",
         "rules": "Rule bayes_rule load_rule mmd2 simplex_rule uniform_rule weighted_rule",
@@ -86,6 +96,7 @@ __all__ = [
     "IntegralPosterior",
     "Integration",
     "IntegrationResult",
+    "InverseMultiquadric",
     "Journal",
     "JournalError",
     "Kernel",

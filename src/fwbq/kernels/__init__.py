@@ -11,6 +11,7 @@ from typing import Any
 from .. import _validate
 from .base import Column, Kernel
 from .composite import ProductKernel, Scaled, Sum
+from .inverse_multiquadric import InverseMultiquadric
 from .periodic import PeriodicSobolev
 from .random_fourier import RandomFourier
 from .stationary import ExpQuad, Matern, Matern12, Matern32, Matern52, Stationary
@@ -20,6 +21,7 @@ from .walsh import Walsh
 __all__ = [
     "Column",
     "ExpQuad",
+    "InverseMultiquadric",
     "Kernel",
     "Matern",
     "Matern12",
@@ -36,7 +38,9 @@ __all__ = [
     "from_spec",
 ]
 
-_LEAVES = {cls.__name__: cls for cls in (ExpQuad, Matern12, Matern32, Matern52, PeriodicSobolev, Walsh)}
+_LEAVES = {
+    cls.__name__: cls for cls in (ExpQuad, InverseMultiquadric, Matern12, Matern32, Matern52, PeriodicSobolev, Walsh)
+}
 _COMPOSITES = {cls.__name__: cls for cls in (Sum, ProductKernel)}
 
 
