@@ -7,7 +7,7 @@ OUT ?= out
 export OPENBLAS_NUM_THREADS ?= 1
 export MPLBACKEND ?= Agg
 
-.PHONY: help run test lint test-oldest docs bench coverage calibration paper clean
+.PHONY: help run test lint test-oldest docs bench coverage nets calibration paper clean
 
 help:
 	@echo "make run          the main job: choose among 352 models of the data set that ships with the package"
@@ -17,6 +17,7 @@ help:
 	@echo "make docs         the documentation, into docs/_build/html"
 	@echo "make bench        the tables of docs/performance.md"
 	@echo "make coverage     the coverage study of docs/coverage.md"
+	@echo "make nets         the coverage study of docs/large-n.md"
 	@echo "make calibration  the calibration study of docs/calibration.md"
 	@echo "make paper        every figure of the paper, into $(OUT)/paper"
 
@@ -70,6 +71,9 @@ bench: $(VENV)/.test
 
 coverage: $(VENV)/.test
 	$(BIN)/python -m fwbq.studies.coverage --out $(OUT)/coverage
+
+nets: $(VENV)/.test
+	$(BIN)/python -m fwbq.studies.nets --out $(OUT)/nets
 
 calibration: $(VENV)/.test
 	$(BIN)/python -m fwbq.studies.calibration --out $(OUT)/calibration

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
         rules,
         selection,
         theory,
+        thinning,
+        transforms,
     )
     from ._reason import Reason
     from .designs import OBQ, QMC, SBQ, BlendedPairwise, FrankWolfe, MonteCarlo, RandomPivot, refine
@@ -39,11 +41,22 @@ if TYPE_CHECKING:
     from .evaluation import EvaluationError, Journal, JournalError
     from .inference import Evidence, EvidenceRun, evidence
     from .integration import Integration, IntegrationResult, integrate
-    from .kernels import ExpQuad, Kernel, Matern12, Matern32, Matern52, PeriodicSobolev, RandomFourier, Stein
+    from .kernels import (
+        ExpQuad,
+        InverseMultiquadric,
+        Kernel,
+        Matern12,
+        Matern32,
+        Matern52,
+        PeriodicSobolev,
+        RandomFourier,
+        Stein,
+    )
     from .measures import Empirical, Gaussian, GaussianMixture, Measure, Product, TruncatedGaussian, Uniform
     from .posterior import AveragedPosterior, ColumnPosteriors, IntegralPosterior, condition
     from .rules import Rule, bayes_rule, load_rule, mmd2, simplex_rule, uniform_rule, weighted_rule
     from .selection import Comparison, Model, compare_models
+    from .thinning import Thinned, thin, thin_arviz
 
 __version__ = "0.1.0"
 
@@ -51,7 +64,7 @@ _HOME = {
     name: module
     for module, names in {
         "_reason": "Reason",
-        "kernels": "ExpQuad Kernel Matern12 Matern32 Matern52 PeriodicSobolev RandomFourier Stein",
+        "kernels": "ExpQuad InverseMultiquadric Kernel Matern12 Matern32 Matern52 PeriodicSobolev RandomFourier Stein",
         "measures": "Empirical Gaussian GaussianMixture Measure Product TruncatedGaussian Uniform",
         "embeddings": "Embedding embed",
         "rules": "Rule bayes_rule load_rule mmd2 simplex_rule uniform_rule weighted_rule",
@@ -61,12 +74,13 @@ _HOME = {
         "inference": "Evidence EvidenceRun evidence",
         "integration": "Integration IntegrationResult integrate",
         "selection": "Comparison Model compare_models",
+        "thinning": "Thinned thin thin_arviz",
     }.items()
     for name in names.split()
 }
 _MODULES = (
     "chema", "designs", "embeddings", "evaluation", "evidence", "inference", "integration", "kernels", "measures",
-    "plots", "posterior", "problems", "process", "report", "rules", "selection", "theory",
+    "plots", "posterior", "problems", "process", "report", "rules", "selection", "theory", "thinning", "transforms",
 )  # fmt: skip
 
 __all__ = [
@@ -89,6 +103,7 @@ __all__ = [
     "IntegralPosterior",
     "Integration",
     "IntegrationResult",
+    "InverseMultiquadric",
     "Journal",
     "JournalError",
     "Kernel",
@@ -105,6 +120,7 @@ __all__ = [
     "Reason",
     "Rule",
     "Stein",
+    "Thinned",
     "TruncatedGaussian",
     "Uniform",
     "__version__",
@@ -134,6 +150,10 @@ __all__ = [
     "selection",
     "simplex_rule",
     "theory",
+    "thin",
+    "thin_arviz",
+    "thinning",
+    "transforms",
     "uniform_rule",
     "weighted_rule",
 ]  # fmt: skip

@@ -54,12 +54,12 @@ def error_of(arguments, capsys):
 def test_help_teaches(capsys):
     assert run(["--help"]) == 0
     text = capsys.readouterr().out
-    for command in ("demo", "integrate", "rule", "select", "paper", "data"):
+    for command in ("demo", "integrate", "rule", "select", "thin", "paper", "data"):
         assert command in text
     assert "fwbq demo" in text and "Exit codes" in text
 
 
-@pytest.mark.parametrize("command", ["demo", "integrate", "rule", "select", "paper", "data"])
+@pytest.mark.parametrize("command", ["demo", "integrate", "rule", "select", "thin", "paper", "data"])
 def test_every_command_has_an_example(command, capsys):
     assert run([command, "--help"]) == 0
     assert f"fwbq {command}" in capsys.readouterr().out.split("Example")[-1]
@@ -87,6 +87,14 @@ def test_integrate_json_and_journal(here, capsys):
     assert low < 0.5 < high
     assert run(arguments) == 0
     assert json.loads(capsys.readouterr().out) == first
+
+
+def test_integrate_on_a_net(here, capsys):
+    arguments = ["integrate", "integrands:bump", "--measure", "gaussian(mean=[0,0], cov=1)", "--n", "600", "--json"]
+    assert run([*arguments, "--method", "net"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["n_evaluations"] == 512
+    assert "Sobol net" in facts["status"]
 
 
 def test_integrate_several_outputs(here, capsys):

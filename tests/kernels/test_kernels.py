@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from fwbq import kernels
 from fwbq.kernels import (
     ExpQuad,
+    InverseMultiquadric,
     Matern12,
     Matern32,
     Matern52,
@@ -82,6 +83,14 @@ def mp_kernel(kernel):
             return mp.mpf(kernel.kernel.variance) * total / kernel.n_features
 
         return fourier
+    if isinstance(kernel, InverseMultiquadric):
+
+        def multiquadric(x, y):
+            lengths = np.broadcast_to(kernel.lengthscale, len(x))
+            squares = [((a - b) / mp.mpf(float(c))) ** 2 for a, b, c in zip(x, y, lengths, strict=True)]
+            return mp.mpf(kernel.variance) / mp.sqrt(1 + mp.fsum(squares))
+
+        return multiquadric
     if isinstance(kernel, Stein):
         base = mp_kernel(kernel.kernel)
 
@@ -127,9 +136,11 @@ LEAVES = STATIONARY | {
     "PeriodicSobolev 1": PeriodicSobolev(1),
     "PeriodicSobolev 2": PeriodicSobolev(2),
     "PeriodicSobolev 3": PeriodicSobolev(3),
+    "InverseMultiquadric": InverseMultiquadric(ARD, 1.7),
     "RandomFourier ExpQuad": RandomFourier(ExpQuad(ARD, 2.0), 30, 2, rng=1),
     "RandomFourier Matern": RandomFourier(Matern52(0.9), 20, 2, rng=2),
     "Stein ExpQuad": Stein(ExpQuad(ARD, 1.3), score, score_gradient),
+    "Stein InverseMultiquadric": Stein(InverseMultiquadric(ARD, 1.3), score, score_gradient),
     "Stein Matern52": Stein(Matern52(1.4), score, score_gradient),
     "Stein Matern32": Stein(Matern32(1.4, 0.6), score, score_gradient),
 }
@@ -310,7 +321,10 @@ def test_lengthscale_gradient_of_composites_scales_all_parts(xy):
             kernel.lengthscale_gradient(x, y, 0)
 
 
-@pytest.mark.parametrize("name", [name for name in SAVED if name not in ("sum", "whitened") and "Fourier" not in name])
+@pytest.mark.parametrize(
+    "name",
+    [name for name in SAVED if name not in ("sum", "whitened", "InverseMultiquadric") and "Fourier" not in name],
+)
 def test_factors_multiply_to_the_kernel(name, xy):
     kernel, (x, y) = SAVED[name], xy
     factors = kernel.factors(2)
@@ -326,6 +340,7 @@ def test_kernels_that_do_not_factor_say_so():
     assert (ExpQuad(1.0) * (ExpQuad(1.0) + Matern12(1.0))).factors(3) is None
     assert (2.0 * RandomFourier(ExpQuad(1.0), 4, 2, rng=0)).factors(2) is None
     assert Stein(ExpQuad(1.0), score).factors(2) is None
+    assert InverseMultiquadric(1.0).factors(2) is None
     total = ExpQuad(1.0) + Matern12(1.0)
     assert total.factors(1) == (total,)
     with pytest.raises(ValueError, match="`dim`"):
@@ -433,7 +448,7 @@ def test_random_fourier_matches_the_reference(reference):
     assert np.allclose(kernel(x[:1], x)[0], [float(v) for v in data["khat_row0"]], rtol=1e-12, atol=1e-15)
 
 
-@pytest.mark.parametrize("base", [ExpQuad(0.8, 2.0), Matern32(0.8), Matern52([0.8, 1.5])])
+@pytest.mark.parametrize("base", [ExpQuad(0.8, 2.0), InverseMultiquadric(0.8), Matern32(0.8), Matern52([0.8, 1.5])])
 def test_stein_kernel_integrates_to_zero(base):
     grid = np.linspace(-9, 9, 361)
     x = np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2)
@@ -492,3 +507,21 @@ def test_compositions_are_kernels(first, second, scale, seed):
         assert np.array_equal(K, K.T)
         assert np.linalg.eigvalsh(K)[0] > -1e-12 * np.trace(K)
         assert np.allclose(kernel.diag(x), np.diagonal(K), rtol=1e-14)
+
+
+def test_inverse_multiquadric_lengthscale_gradient(xy):
+    x, y = xy
+    h = 1e-2
+    for i in range(2):
+
+        def at(step, i=i):
+            lengths = np.array(ARD)
+            lengths[i] *= np.exp(step)
+            return InverseMultiquadric(lengths, 1.7)(x, y)
+
+        slope = sum(c * (at(m * h) - at(-m * h)) for m, c in STENCIL.items()) / h
+        assert np.allclose(InverseMultiquadric(ARD, 1.7).lengthscale_gradient(x, y, i), slope, rtol=1e-10, atol=1e-11)
+
+
+def test_inverse_multiquadric_vanishes_far_away_without_a_warning():
+    assert InverseMultiquadric(1e-5)([[0.0]], [[1e308]])[0, 0] == 0.0

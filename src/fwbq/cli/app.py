@@ -1,4 +1,4 @@
-"""The commands: demo, integrate, rule, select, paper, data."""
+"""The commands: demo, integrate, rule, select, thin, paper, data."""
 
 from __future__ import annotations
 
@@ -200,6 +200,10 @@ def integrate(
     measure: Annotated[str, typer.Option(help=_MEASURE_HELP)],
     n: Annotated[int | None, typer.Option(help="Number of evaluations.")] = None,
     tol: Annotated[float | None, typer.Option(help="Stop when half the 95 % interval is at most this.")] = None,
+    method: Annotated[
+        Literal["auto", "process", "net"],
+        typer.Option(help="process: up to some hundreds of evaluations; net: hundreds to millions, 2^m of them."),
+    ] = "auto",
     kernel: Annotated[
         str | None, typer.Option(help='Fixed kernel, e.g. "matern52(lengthscale=1)"; by default fitted.')
     ] = None,
@@ -223,7 +227,7 @@ def integrate(
     from .integral import integrate_and_print
 
     return integrate_and_print(
-        function, measure, n=n, tol=tol, kernel=kernel, level=level, journal=journal, workers=workers,
+        function, measure, n=n, tol=tol, method=method, kernel=kernel, level=level, journal=journal, workers=workers,
         vectorized=vectorized,
         on_error=on_error, timeout=timeout, seed=seed, as_json=as_json, progress=progress,
     )  # fmt: skip
@@ -268,6 +272,21 @@ def rule(
         seed=seed,
         as_json=as_json,
     )
+
+
+@app.command(epilog="Example: [bold]fwbq thin chain.csv -n 100 -o points.csv[/bold]")
+def thin(
+    chain: Annotated[Path, typer.Argument(help="chain.csv (a column per coordinate) or chain.npy, (N, d).")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="points.csv or points.npy.")],
+    n: Annotated[int, typer.Option("-n", "--n", help="How many states to choose.")] = 100,
+    burn: Annotated[int, typer.Option(help="States at the beginning to leave out.")] = 0,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> int:
+    """Choose few states of a Markov chain whose averages are close to those of the whole chain."""
+    from .thin import thin_and_write
+
+    return thin_and_write(chain, output, n=n, burn=burn, seed=seed, as_json=as_json)
 
 
 @app.command(epilog="Examples: [bold]fwbq paper all --out figures[/bold], [bold]fwbq paper mmd[/bold]")

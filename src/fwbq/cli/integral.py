@@ -41,6 +41,7 @@ def integrate_and_print(
     *,
     n: int | None,
     tol: float | None,
+    method: Literal["auto", "process", "net"],
     kernel: str | None,
     level: float,
     journal: Path | None,
@@ -60,7 +61,7 @@ def integrate_and_print(
     with ExitStack() as stack:
         pool = stack.enter_context(ProcessPoolExecutor(_validate.count(workers, "workers"))) if workers != 1 else None
         result = integrate(
-            f, where, n=n, tol=tol, kernel=chosen, journal=journal, executor=pool, vectorized=vectorized,
+            f, where, n=n, tol=tol, method=method, kernel=chosen, journal=journal, executor=pool, vectorized=vectorized,
             on_error=on_error, timeout=timeout, tag=function, rng=seed, progress=progress,
         )  # fmt: skip
     low, high = result.interval(level)

@@ -74,7 +74,7 @@ class QMC(EqualWeightDesign):
             use = "use 'sobol' or 'halton'"
             self._shift = generator.random(_validate.limited(dim, len(LATTICE_VECTOR), "sequence", "coordinates", use))
         else:
-            self._engine = _engine(self._sequence, dim, generator)
+            self._engine = scrambled_engine(self._sequence, dim, generator)
 
     def _extend(self, n: int) -> None:
         if self._sequence == "lattice" and n > 2**LATTICE_BITS:
@@ -104,7 +104,7 @@ def _bit_reverse(i: Any) -> Any:
     return out
 
 
-def _engine(sequence: str, dim: int, generator: np.random.Generator) -> Any:
+def scrambled_engine(sequence: str, dim: int, generator: np.random.Generator) -> Any:
     """Return a scrambled scipy sequence; scipy renamed the keyword `seed` to `rng` in 1.15."""
     from scipy.stats import qmc
 

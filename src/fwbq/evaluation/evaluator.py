@@ -336,6 +336,10 @@ class Evaluator:
         self.n_reused += reused
         return Evaluations(x, values, batch.n_new, reused, failures)
 
+    def forget(self) -> None:
+        """Drop the values kept in memory; a point asked for again is looked up in the journal, or evaluated anew."""
+        self._known.clear()
+
     def _flush(self) -> None:
         """Write down what a full disk kept out of the journal."""
         if self._unrecorded:
@@ -524,6 +528,9 @@ class _Batch:
         own = self.evaluator
         good: dict[bytes, FloatArray] = {}
         for item in landed:
+            if self._all_good(item.result):
+                good.update((self.keys[i], result) for i, result in zip(item.task.rows, item.result, strict=True))
+                continue
             for i, result in zip(item.task.rows, item.result, strict=True):
                 if isinstance(result, Trouble):
                     self._fail(i, str(result), result.restored())
@@ -544,6 +551,12 @@ class _Batch:
             self.stop = error
         else:
             self.n_new += len(good)
+
+    def _all_good(self, results: Sequence[Any]) -> bool:
+        """Whether all values of a call can be kept; checked at once, for a check of each costs more than a cheap f."""
+        if any(isinstance(result, Trouble) for result in results) or len({result.shape for result in results}) != 1:
+            return False
+        return self._fix_shape(results[0]) and bool(np.isfinite(np.array(results)).all())
 
     def _fix_shape(self, value: FloatArray) -> bool:
         """Let the first value say what f returns; return whether this value agrees."""

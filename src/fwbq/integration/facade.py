@@ -21,6 +21,7 @@ from ..kernels import Kernel, Stationary
 from ..measures import Measure, as_measure
 from ..rules import PriorMean
 from .model import AnyAmplitude, like_a_likelihood
+from .net import Method, integrate_on_net, reason_for_net
 from .result import IntegrationResult
 from .run import Integration
 from .sequence import chosen_together
@@ -45,6 +46,7 @@ def integrate(
     *,
     n: int | None = None,
     tol: float | None = None,
+    method: Method = "auto",
     kernel: Kernel | type[Stationary] | None = None,
     design: Callable[..., Design | PointSet] | None = None,
     amplitude: AnyAmplitude = "calibrated",
@@ -79,6 +81,11 @@ def integrate(
         Stop when half the width of the 95 % interval (of every integral) is at most this. Looked at after every batch;
         accepted after 20 evaluations at the earliest, and only if the values of the last batch, predicted before they
         were known, were as far off as the kernel said.
+    method : {"auto", "process", "net"}
+        "process" adapts points and weights to f, for up to some hundreds of evaluations. "net" evaluates f at 2^m
+        scrambled Sobol points with equal weights, for hundreds to millions; `n` is rounded down to a power of two, by
+        default 4096 and with `tol` at most 65,536. "auto" takes the net when `n` is above 2000, or when it is at least
+        256 in more than ten dimensions, and no option of the process is given; the status says so.
     kernel, design, amplitude, prior_mean
         As for `Integration`. ``kernel=fwbq.ExpQuad(0.8), amplitude=1.0, design=fwbq.FrankWolfe`` is the paper's method.
         A design that chooses its n points together (`fwbq.OBQ`) goes with `n`, not with `tol`.
@@ -134,14 +141,25 @@ def integrate(
     measure = as_measure(measure)
     if tol is not None:
         tol = _validate.positive(tol, "tol")
-    limit = _validate.count((MOST_FOR_TOL if tol else DEFAULT_N) if n is None else n, "n")
+    if rng is None and journal is not None:
+        rng = 0
+    if n is not None:
+        n = _validate.count(n, "n")
+    options = {"kernel": kernel, "design": design, "prior_mean": prior_mean}
+    why = reason_for_net(method, measure, n, options | {"amplitude": None if amplitude == "calibrated" else amplitude})
+    if why is not None:
+        return integrate_on_net(
+            f, measure, why=why, n=n, tol=tol, executor=executor, journal=journal, tag=tag, version=version,
+            vectorized=vectorized, on_error=on_error, timeout=timeout, rng=rng, progress=progress,
+        )  # fmt: skip
+    limit = (MOST_FOR_TOL if tol else DEFAULT_N) if n is None else n
     run = Integration(
         measure,
         kernel=kernel,
         design=design,
         amplitude=amplitude,
         prior_mean=prior_mean,
-        rng=0 if rng is None and journal is not None else rng,
+        rng=rng,
     )
     at_once = run.all_at_once
     if at_once and tol is not None:

@@ -12,16 +12,19 @@ from .. import _validate
 from .base import Column, Kernel
 from .composite import ProductKernel, Scaled, Sum
 from .differences import Differences
+from .inverse_multiquadric import InverseMultiquadric
 from .periodic import PeriodicSobolev
 from .random_fourier import RandomFourier
 from .stationary import ExpQuad, Matern, Matern12, Matern32, Matern52, Stationary
 from .stein import Stein
+from .walsh import Walsh
 from .whitened import Whitened
 
 __all__ = [
     "Column",
     "Differences",
     "ExpQuad",
+    "InverseMultiquadric",
     "Kernel",
     "Matern",
     "Matern12",
@@ -34,11 +37,14 @@ __all__ = [
     "Stationary",
     "Stein",
     "Sum",
+    "Walsh",
     "Whitened",
     "from_spec",
 ]
 
-_LEAVES = {cls.__name__: cls for cls in (ExpQuad, Matern12, Matern32, Matern52, PeriodicSobolev)}
+_LEAVES = {
+    cls.__name__: cls for cls in (ExpQuad, InverseMultiquadric, Matern12, Matern32, Matern52, PeriodicSobolev, Walsh)
+}
 _COMPOSITES = {cls.__name__: cls for cls in (Sum, ProductKernel)}
 
 

@@ -94,6 +94,19 @@ class Stationary(Kernel):
             t /= length
         return np.clip(t, -_FAR, _FAR, out=t)
 
+    def _relative_derivatives(self, x: Array, y: Array) -> Iterator[tuple[Array, Array]]:
+        """Yield per coordinate a_i = (dk/dx_i) / k and b_i = (d^2 k/dx_i^2) / k."""
+        for i, length in enumerate(self.lengthscales(x.shape[1])):
+            t = self._scaled_difference(x, y, i)
+            yield self._ratio1(t) / length, self._ratio2(t) / length**2
+
+    def _relative_third(self, x: Array, y: Array, u: list[Array], j: int) -> Array:
+        """Return sum_i (u_i da_i/dx_j + db_i/dx_j), with a and b those of `_relative_derivatives`."""
+        length = self.lengthscales(x.shape[1])[j]
+        t = self._scaled_difference(x, y, j)
+        a, b = self._ratio1(t) / length, self._ratio2(t) / length**2
+        return np.asarray(u[j] * (b - a * a) + self._ratio3(t) / length**3 - a * b)
+
     def _gram(self, x: Array, y: Array) -> Array:
         rows = max(1, _CHUNK // max(1, y.shape[0]))
         if x.shape[0] <= rows:

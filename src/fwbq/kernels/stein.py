@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from .. import _validate
 from .._validate import Array
 from .base import Column, Kernel
-from .stationary import ExpQuad, Matern32, Matern52, Stationary
+from .inverse_multiquadric import InverseMultiquadric
+from .stationary import ExpQuad, Matern32, Matern52
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -22,7 +23,7 @@ class Stein(Kernel):
 
     Parameters
     ----------
-    kernel : ExpQuad, Matern32 or Matern52
+    kernel : InverseMultiquadric, ExpQuad, Matern32 or Matern52
         The base kernel k; Matern12 has no mixed second derivative.
     score : callable
         The gradient of log p: points (n, d) -> (n, d).
@@ -45,20 +46,20 @@ class Stein(Kernel):
     True
     """
 
-    kernel: Stationary
+    kernel: InverseMultiquadric | ExpQuad | Matern32 | Matern52
     score: Callable[[Array], Array]
     score_gradient: Callable[[Array], Array] | None
 
     def __init__(
         self,
-        kernel: Stationary,
+        kernel: InverseMultiquadric | ExpQuad | Matern32 | Matern52,
         score: Callable[[Array], Array],
         score_gradient: Callable[[Array], Array] | None = None,
     ) -> None:
-        if not isinstance(kernel, (ExpQuad, Matern32, Matern52)):
+        if not isinstance(kernel, (InverseMultiquadric, ExpQuad, Matern32, Matern52)):
             raise TypeError(
-                f"`kernel` must be ExpQuad, Matern32 or Matern52, got {type(kernel).__name__}: the Stein kernel needs "
-                "the mixed second derivative of its base kernel"
+                "`kernel` must be InverseMultiquadric, ExpQuad, Matern32 or Matern52, got "
+                f"{type(kernel).__name__}: the Stein kernel needs the mixed second derivative of its base kernel"
             )
         if not callable(score):
             raise TypeError(
@@ -95,20 +96,14 @@ class Stein(Kernel):
             raise ValueError(f"`score_gradient` must return shape {expected}, got shape {jacobian.shape}")
         return jacobian
 
-    def _terms(self, x: Array, y: Array, sx: Array, sy: Array) -> Iterator[tuple[Array, Array, Array, Array]]:
-        """Yield per coordinate i: t_i, a_i = (dk/dx_i)/k, b_i = (d^2 k/dx_i^2)/k and c_i, its term of k_p over k."""
-        lengths = self.kernel.lengthscales(x.shape[1])
-        for i, length in enumerate(lengths):
-            t = self.kernel._scaled_difference(x, y, i)
-            a = self.kernel._ratio1(t)
-            a /= length
-            b = self.kernel._ratio2(t)
-            b /= length**2
+    def _terms(self, x: Array, y: Array, sx: Array, sy: Array) -> Iterator[tuple[Array, Array]]:
+        """Yield per coordinate i: a_i = (dk/dx_i)/k and c_i, its term of k_p over k."""
+        for i, (a, b) in enumerate(self.kernel._relative_derivatives(x, y)):
             c = np.subtract.outer(sx[:, i], sy[:, i])
             c *= a
             c += b
             np.subtract(np.multiply.outer(sx[:, i], sy[:, i]), c, out=c)
-            yield t, a, b, c
+            yield a, c
 
     def columns(self, x: ArrayLike) -> Column:
         """Prepare the columns k(x, y) over fixed points x, whose scores are kept; see `Kernel.columns`."""
@@ -131,19 +126,18 @@ class Stein(Kernel):
 
     def _scored_gram(self, x: Array, y: Array, sx: Array, sy: Array) -> Array:
         total = np.zeros((x.shape[0], y.shape[0]))
-        for _, _, _, c in self._terms(x, y, sx, sy):
+        for _, c in self._terms(x, y, sx, sy):
             total += c
         total *= self.kernel._gram(x, y)
         return total
 
     def _diagonal(self, x: Array) -> Array:
         s = self._scores(x)
-        lengths = self.kernel.lengthscales(x.shape[1])
-        curvature = self.kernel._ratio2(np.zeros(1))[0]
-        total = np.zeros(x.shape[0])
-        for i, length in enumerate(lengths):
-            total += s[:, i] * s[:, i] - curvature / length**2
-        return total * self.kernel.variance
+        total = np.einsum("ij,ij->i", s, s)
+        origin = np.zeros((1, x.shape[1]))
+        for _, b in self.kernel._relative_derivatives(origin, origin):
+            total -= b[0, 0]
+        return np.asarray(total * self.kernel.variance)
 
     def _gradients(self, x: Array, y: Array) -> Iterator[Array]:
         jacobian = self._jacobian(x)
@@ -151,16 +145,16 @@ class Stein(Kernel):
         sy = sx if y is x else self._scores(y)
         k = self.kernel._gram(x, y)
         total = np.zeros_like(k)
-        for _, _, _, c in self._terms(x, y, sx, sy):
+        slopes = []
+        for a, c in self._terms(x, y, sx, sy):
             total += c
-        lengths = self.kernel.lengthscales(x.shape[1])
-        for i, (t, a, b, c) in enumerate(self._terms(x, y, sx, sy)):
-            part = a * (total - c)
-            part -= self.kernel._ratio3(t) / lengths[i] ** 3
-            part -= np.subtract.outer(sx[:, i], sy[:, i]) * b
-            part += np.multiply.outer(sx[:, i], sy[:, i]) * a
-            for j, (_, aj, _, _) in enumerate(self._terms(x, y, sx, sy)):
-                part += jacobian[:, j, i, None] * (sy[:, j] - aj)
+            slopes.append(a)
+        u = [np.subtract.outer(sx[:, i], sy[:, i]) for i in range(x.shape[1])]
+        for j in range(x.shape[1]):
+            part = slopes[j] * total
+            part -= self.kernel._relative_third(x, y, u, j)
+            for i, a in enumerate(slopes):
+                part += jacobian[:, i, j, None] * (sy[:, i] - a)
             yield part * k
 
     def factors(self, dim: int) -> None:

@@ -1,0 +1,73 @@
+"""``fwbq thin``: few states of a Markov chain that stand for all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..thinning import thin
+from .console import say, say_json
+
+SUFFIXES = (".csv", ".npy")
+
+
+def _check(path: Path, name: str) -> None:
+    if path.suffix.lower() not in SUFFIXES:
+        raise ValueError(f"`{name}` {str(path)!r} must end in .csv or .npy")
+
+
+def _read(path: Path) -> tuple[Any, list[str]]:
+    """Return the states (N, d) and the names of the coordinates."""
+    if not path.is_file():
+        raise ValueError(f"`chain` {str(path)!r} is not a file")
+    if path.suffix.lower() == ".npy":
+        try:
+            states: Any = np.load(path, mmap_mode="r")
+        except (ValueError, EOFError, OSError) as error:
+            raise ValueError(f"`chain` {str(path)!r} cannot be read as a NumPy array: {error}") from error
+        if states.ndim == 3:  # (chains, draws, d), as samplers write them
+            states = states.reshape(-1, states.shape[-1])
+        return states, [f"x{i + 1}" for i in range(states.shape[-1])]
+    import pandas as pd
+
+    try:
+        first = pd.read_csv(path, header=None, nrows=1)
+        bare = all(pd.api.types.is_numeric_dtype(kind) for kind in first.dtypes)
+        frame = pd.read_csv(path, header=None if bare else 0)
+    except (ValueError, OSError) as error:  # pandas' own errors are ValueErrors
+        raise ValueError(f"`chain` {str(path)!r} cannot be read as CSV: {error}") from error
+    words = [str(name) for name, kind in frame.dtypes.items() if not pd.api.types.is_numeric_dtype(kind)]
+    if words:
+        raise ValueError(f"`chain` {str(path)!r}: the column {words[0]!r} does not hold numbers; remove it")
+    names = [f"x{i + 1}" for i in range(frame.shape[1])] if bare else [str(name) for name in frame.columns]
+    return frame.to_numpy(dtype=np.float64), names
+
+
+def thin_and_write(chain: Path, output: Path, *, n: int, burn: int, seed: int, as_json: bool) -> int:
+    """Thin the chain, write the states chosen by the suffix of `output`, and say how close they are."""
+    _check(chain, "chain")
+    _check(output, "--output")
+    states, names = _read(chain)
+    if not 0 <= burn < len(states):
+        raise ValueError(f"`--burn` must be at least 0 and less than the {len(states)} states, got {burn}")
+    chosen = thin(states[burn:], n, rng=seed)
+    if output.suffix.lower() == ".npy":
+        np.save(output, chosen.points)
+    else:
+        import pandas as pd
+
+        pd.DataFrame(chosen.points, columns=names).to_csv(output, index=False, float_format="%.17g")
+    facts = {
+        "states": len(states) - burn, "points": len(chosen), "dimension": int(chosen.points.shape[1]),
+        "mmd": chosen.mmd, "mmd_every": chosen.mmd_every, "index": (chosen.index + burn).tolist(),
+        "output": str(output),
+    }  # fmt: skip
+    if as_json:
+        say_json(facts)
+    else:
+        say(f"{len(chosen)} of {facts['states']} states, in {facts['dimension']} dimensions")
+        say(f"distance from the chain {chosen.mmd:.3g}; that of evenly spaced states is {chosen.mmd_every:.3g}")
+        say(f"saved to {output}")
+    return 0

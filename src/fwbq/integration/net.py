@@ -1,0 +1,215 @@
+"""Integration with many evaluations: a scrambled Sobol net, equal weights, and the error from a Walsh kernel."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from concurrent.futures import Executor
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _validate
+from .._reason import Reason
+from ..evaluation import Evaluator, Journal, Progress
+from ..measures import Empirical, Measure
+from ..rules import Rule
+from ..transforms import NetPosterior, SobolNet, net_posterior
+from .result import IntegrationResult
+
+FloatArray = NDArray[np.float64]
+Method = Literal["auto", "process", "net"]
+
+METHODS: tuple[Method, ...] = ("auto", "process", "net")
+#: "auto" takes the net from here on: the process of 2000 values costs minutes and 100 MB, the net a tenth of a second.
+MOST_FOR_PROCESS = 2000
+#: In more dimensions than these, length-scales by the hundreds of values a process can take are mostly guesses.
+DIMENSIONS_FOR_PROCESS = 10
+#: Sixteen sub-nets of four points: with fewer there is no trend to see.
+LEAST_N = 64
+#: The first look of `tol`, and the least n at which "auto" takes the net for its dimension alone.
+FIRST_LOOK = 256
+#: Values that are all equal are no evidence of a small error before this many: a region of probability 1/1000 in which
+#: f differs is then met with probability 0.98.
+LEAST_FOR_CONSTANT = 4096
+#: Evaluations without `n` and `tol`, and the most that a `tol` alone may use.
+DEFAULT_N = 4096
+MOST_FOR_TOL = 2**16
+LEVEL_OF_TOL = 0.95
+#: Points that f is handed at a time, so that no more than these are held twice.
+BLOCK = 2**16
+
+
+def reason_for_net(
+    method: Method, measure: Measure, n: int | None, options: dict[str, Any], name: str = "method"
+) -> str | None:
+    """Return why the net is used, in words for the status; None when the process is.
+
+    Parameters
+    ----------
+    method : {"auto", "process", "net"}
+    measure : Measure
+    n : int or None
+        As the user gave it.
+    options : dict
+        Options of the process that the user set, by name; the net has none of them.
+
+    Raises
+    ------
+    ValueError, TypeError
+        When the net is asked for and cannot be had.
+    """
+    _validate.choice(method, name, METHODS)
+    given = [option for option, value in options.items() if value is not None]
+    if method == "process":
+        return None
+    if method == "auto":
+        if n is None or given or isinstance(measure, Empirical) or not _has_transform(measure):
+            return None
+        if n > MOST_FOR_PROCESS:
+            return f"chosen because n = {n} exceeds {MOST_FOR_PROCESS}"
+        if measure.dim > DIMENSIONS_FOR_PROCESS and n >= FIRST_LOOK:
+            return f"chosen because {measure.dim} dimensions exceed {DIMENSIONS_FOR_PROCESS}"
+        return None
+    if given:
+        raise ValueError(
+            f'`{given[0]}` cannot be given with `method="net"`, which has points, weights and a kernel of its own: '
+            f'leave `{given[0]}` out, or use `method="process"`'
+        )
+    if isinstance(measure, Empirical):
+        raise TypeError(
+            '`measure` must not be Empirical with `method="net"`: a net needs a measure that is spread over R^d. Use '
+            '`method="process"`, or sum over all points of the sample'
+        )
+    if not _has_transform(measure):
+        raise TypeError(
+            f'`measure` must have an inverse transform (`from_uniform`) with `method="net"`, and '
+            f'{type(measure).__name__} has none: use `method="process"`'
+        )
+    return 'chosen by `method="net"`'
+
+
+def _has_transform(measure: Measure) -> bool:
+    try:
+        measure.from_uniform(np.full((1, measure.uniform_dim), 0.5))
+    except NotImplementedError:
+        return False
+    return True
+
+
+def integrate_on_net(
+    f: Callable[[FloatArray], Any],
+    measure: Measure,
+    *,
+    why: str,
+    n: int | None,
+    tol: float | None,
+    executor: Executor | None,
+    journal: str | os.PathLike[str] | Journal | None,
+    tag: str | None,
+    version: str,
+    vectorized: bool | None,
+    on_error: Literal["raise", "skip"],
+    timeout: float | None,
+    rng: Any,
+    progress: bool | None,
+) -> IntegrationResult:
+    """Integrate on a net of 2^m points, m as large as `n` allows, or the least for which `tol` is met.
+
+    The arguments are those of `integrate`; `why` goes into the status.
+    """
+    most = _validate.count((MOST_FOR_TOL if tol else DEFAULT_N) if n is None else n, "n", LEAST_N)
+    limit = 1 << (most.bit_length() - 1)
+    rounded = "" if limit == most else f" (the largest power of two up to n = {most})"
+    net = SobolNet(measure.uniform_dim, rng)
+    sample = _Sample(net, measure)
+    with (
+        Progress(limit, "integrate", enabled=progress) as bar,
+        Evaluator(
+            f, measure.dim, vectorized=vectorized, executor=executor, journal=journal, measure=measure, tag=tag,
+            version=version, on_error=on_error, timeout=timeout, progress=bar,
+        ) as evaluate,
+    ):  # fmt: skip
+        size = limit if tol is None else min(limit, FIRST_LOOK)
+        while True:
+            sample.extend(size, evaluate)
+            found = sample.posterior()
+            reached = tol is not None and sample.accepts(found, tol)
+            if reached or size == limit:
+                break
+            size *= 2
+    reason = Reason.BUDGET if tol is None else Reason.TOLERANCE if reached else Reason.NOT_REACHED
+    status = reason.sentence(n=size, tol=tol)
+    notes = [status + ("" if reached else rounded), f"scrambled Sobol net, {why}"]
+    if sample.n_skipped:
+        notes.insert(1, f"{sample.n_skipped} points skipped because f failed there")
+        message = f"f failed at {sample.n_skipped} of {size} points, which were skipped"
+        warnings.warn(message, RuntimeWarning, stacklevel=3)
+    if not reason.success:
+        warnings.warn(status + rounded, RuntimeWarning, stacklevel=3)
+    return sample.result(found, "; ".join(notes), reason)
+
+
+class _Sample:
+    """Points of the net so far, and the values there."""
+
+    def __init__(self, net: SobolNet, measure: Measure) -> None:
+        self.net = net
+        self.measure = measure
+        self.points: list[FloatArray] = []
+        self.values: list[FloatArray] = []
+        self.kept: list[NDArray[np.bool_]] = []
+        self.size = 0
+
+    def extend(self, size: int, evaluate: Evaluator) -> None:
+        """Evaluate f at the points that a net of `size` has more."""
+        while self.size < size:
+            stop = min(size, self.size + BLOCK)
+            done = evaluate(self.measure.from_uniform(self.net.points(self.size, stop)))
+            self.points.append(done.points)
+            self.values.append(done.values)
+            self.kept.append(done.kept)
+            self.size = stop
+            evaluate.forget()  # no point of a net comes twice
+
+    @property
+    def n_skipped(self) -> int:
+        return self.size - sum(int(mask.sum()) for mask in self.kept)
+
+    def posterior(self) -> NetPosterior:
+        """Return the posterior given all values so far."""
+        _validate.some_values(self.size - self.n_skipped)
+        # A block in which f failed everywhere does not know how many columns f has.
+        widest = max(self.values, key=np.ndim).shape[1:]
+        values = np.concatenate([np.broadcast_to(v.T, (*widest, len(v))).T if v.shape[1:] != widest else v
+                                 for v in self.values])  # fmt: skip
+        missing = ~np.concatenate(self.kept)
+        return net_posterior(self.net.generators(self.size.bit_length() - 1), values, missing)
+
+    def accepts(self, found: NetPosterior, tol: float) -> bool:
+        """Whether half the 95 % interval is within `tol`, and the second half of the net moved the mean by no more."""
+        low, high = found.posterior.interval(LEVEL_OF_TOL)
+        if np.max(np.asarray(high) - np.asarray(low)) > 2.0 * tol:
+            return False
+        values = np.concatenate(self.values)[np.concatenate(self.kept)]
+        if self.size < LEAST_FOR_CONSTANT and np.any(np.ptp(values, axis=0) == 0.0):
+            return False
+        first = np.concatenate(self.kept)[: self.size // 2].sum()
+        return bool(np.all(np.abs(values[:first].mean(axis=0) - values.mean(axis=0)) <= tol))
+
+    def result(self, found: NetPosterior, status: str, reason: Reason) -> IntegrationResult:
+        """Return the result; points at which f failed are left out."""
+        kept = np.concatenate(self.kept)
+        points = np.concatenate(self.points)[kept]
+        self.points.clear()
+        rule = Rule(
+            points, np.full(len(points), 1.0 / len(points)), found.variance,
+            float(np.finfo(np.float64).eps) * float(found.kernel.diag(np.zeros((1, found.kernel.dim)))[0]),
+            "uniform", "constant", "scrambled Sobol net; worst-case error of a Walsh kernel on the unit cube",
+        )  # fmt: skip
+        return IntegrationResult(
+            found.posterior, rule, found.kernel, rule.points, np.concatenate(self.values)[kept], status, self.n_skipped,
+            reason, reason.success,
+        )  # fmt: skip
