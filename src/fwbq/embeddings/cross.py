@@ -5,7 +5,7 @@ import numpy as np
 from .. import _validate
 from .._validate import Array
 from ..kernels import ExpQuad, Kernel, RandomFourier, Stein
-from ..measures import Empirical, Gaussian, GaussianMixture, Measure
+from ..measures import Empirical, Gaussian, GaussianMixture, Measure, as_measure
 from .base import embed
 from .combination import terms
 from .coordinates import CoordinateEmbedding, cross_coordinates
@@ -21,7 +21,7 @@ def cross(kernel: Kernel, p: Measure, q: Measure) -> float:
     Parameters
     ----------
     kernel : Kernel
-    p, q : Measure
+    p, q : Measure, or frozen scipy.stats distribution
         Of the same dimension; their types may differ.
 
     Returns
@@ -44,8 +44,7 @@ def cross(kernel: Kernel, p: Measure, q: Measure) -> float:
     >>> bool(np.isclose(cross(ExpQuad(1.0), p, u), cross(ExpQuad(1.0), u, p), rtol=1e-13))
     True
     """
-    for measure, name in ((p, "p"), (q, "q")):
-        _validate.instance(measure, name, Measure, "pass a measure such as fwbq.Gaussian(0.0, 1.0)")
+    p, q = as_measure(p, "p"), as_measure(q, "q")
     _validate.dimension(q.dim, p.dim, "q", "the measure p")
     if p is q:
         return embed(kernel, p).variance
