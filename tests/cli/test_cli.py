@@ -116,7 +116,7 @@ def test_integrate_says_when_the_tolerance_was_not_reached(here, capsys):
         "1e-12",
     ]
     assert run(arguments) == 3
-    assert "fwbq: note: the tolerance 1e-12 was not reached" in capsys.readouterr().err
+    assert "fwbq: note: tolerance 1e-12 not reached" in capsys.readouterr().err
 
 
 def test_errors_are_one_sentence(here, capsys):

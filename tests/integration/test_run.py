@@ -7,6 +7,8 @@ import pytest
 
 import fwbq
 from fwbq import _files
+from fwbq.integration.forecast import forecast
+from fwbq.integration.sequence import witnesses
 
 SQUARE = fwbq.Uniform([0.0, 0.0], [1.0, 1.0])
 
@@ -223,6 +225,7 @@ def test_other_files_are_refused(tmp_path, content):
         (lambda d: d["known"].append([[0.1, 0.1], float("nan")]), "`known values` must be finite"),
         (lambda d: d["known"].append([0.1, 0.1, 1.0]), "known is not a list of points with their values"),
         (lambda d: d.update(search=[3]), "search is not a number of values and a kernel"),
+        (lambda d: d.update(leading="Matern52"), "leading is not a kernel"),
         (lambda d: d.update(ended=5), "ended is not a text"),
         (lambda d: d.update(reason="EVIL"), "its reason 'EVIL' is unknown"),
         (lambda d: d.update(reason=["RANK"]), "its reason .* is unknown"),
@@ -272,3 +275,43 @@ def test_a_kernel_class_of_ones_own_cannot_be_saved(tmp_path):
 
     with pytest.raises(ValueError, match="of classes only ExpQuad, Matern12"):
         fwbq.Integration(SQUARE, kernel=Matern52).save(tmp_path / "run.json")
+
+
+def test_witnesses_lie_close_to_the_faces_of_a_bounded_support():
+    box = fwbq.Uniform([0.0, 10.0], [1.0, 30.0])
+    x = witnesses(box, 8, 16, np.random.SeedSequence(0))
+    u = (x - [0.0, 10.0]) / [1.0, 20.0]
+    depth = np.minimum(u, 1.0 - u).min(axis=1)
+    np.testing.assert_allclose(depth, 0.25 / 24, rtol=1e-9)
+    assert len(x) == 4  # one for each face
+    # None where the support goes on for ever, none between powers of four, and no more than every fourth point.
+    assert len(witnesses(fwbq.Gaussian([0.0, 0.0], np.eye(2)), 8, 16, np.random.SeedSequence(0))) == 0
+    assert len(witnesses(box, 70, 100, np.random.SeedSequence(0))) == 0
+    assert len(witnesses(box, 60, 8, np.random.SeedSequence(0))) == 2
+    assert len(witnesses(fwbq.TruncatedGaussian([0.0], [1.0]), 8, 16, np.random.SeedSequence(0))) == 1
+
+
+def test_forecasts_are_the_predictions_of_the_process():
+    rng = np.random.default_rng(0)
+    kernel = fwbq.Matern32(0.4)
+    x, new = rng.uniform(size=(12, 1)), rng.uniform(size=(5, 1))
+    f = np.linalg.cholesky(kernel(np.concatenate([x, new])) + 1e-12 * np.eye(17)) @ rng.standard_normal(17)
+    claim = forecast(kernel, x, f[:12] + 3.0, new, constant=True)
+    inverse = np.linalg.inv(kernel(x))
+    constant = inverse.sum(axis=0) @ (f[:12] + 3.0) / inverse.sum()
+    mean = constant + kernel(new, x) @ inverse @ (f[:12] + 3.0 - constant)
+    # The Gram matrix has a condition number below 1e5.
+    np.testing.assert_allclose(claim.mean, mean, atol=1e-9)
+    assert claim.agrees(f[12:] + 3.0)
+    assert not claim.agrees(claim.mean + 10.0 * claim.scale)
+    assert claim.surprise(claim.mean + 2.0 * claim.scale) == pytest.approx(4.0)
+
+
+def test_forecasts_of_many_integrands_count_the_worst():
+    x, new = np.linspace(0.0, 1.0, 8)[:, None], np.array([[0.4], [0.6]])
+    f = np.column_stack([np.sin(3.0 * x[:, 0]), x[:, 0] ** 2])
+    claim = forecast(fwbq.Matern52(0.5), x, f, new, constant=True)
+    assert claim.mean.shape == claim.scale.shape == (2, 2)
+    values = claim.mean.copy()
+    values[:, 1] += 3.0 * claim.scale[:, 1]
+    assert claim.surprise(values) == pytest.approx(9.0)

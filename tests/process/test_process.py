@@ -220,6 +220,16 @@ def test_constant_values_give_the_centre_of_the_prior(values):
     assert [m.weight for m in found.members] == [1.0]
 
 
+def test_draws_have_the_density_that_their_weights_assume():
+    # A straight line asks for endless length-scales, which once were cut at a bound that held most of the weight.
+    x = np.linspace(0.0, 1.0, 12)[:, None]
+    found = process.fit(x, x[:, 0], scale=np.array([0.29]), families=process.FAMILIES[2:3])
+    lengths = [float(member.kernel.lengthscale[0]) for member in found.members]
+    assert len(set(lengths)) == len(lengths)
+    assert max(lengths) > 0.58 * np.exp(4.0)
+    assert 1.0 <= found.effective_size <= process.DRAWS + 0.5
+
+
 def test_members_are_probabilities_in_order():
     weights = [m.weight for m in process.fit(X, F, scale=np.full(2, 0.29)).members]
     assert sum(weights) == pytest.approx(1.0)

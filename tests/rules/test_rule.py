@@ -564,3 +564,15 @@ def test_reference_frank_wolfe_and_sequential_rules(reference):
         weights = np.array(sbq["weights_final"], dtype=float)
         np.testing.assert_allclose(rule.weights, weights, atol=1e-8 * np.abs(weights).max())
     assert checked > 200 and good > 0.8 * checked
+
+
+@pytest.mark.parametrize("kernel", [fwbq.Matern32(0.5), fwbq.ExpQuad(1.0)])
+def test_a_quick_rule_states_the_error_of_its_own_weights(kernel):
+    embedding = fwbq.embed(kernel, fwbq.Gaussian([0.0], [[1.0]]))
+    x = np.linspace(-3.0, 3.0, 30)[:, None]
+    thorough = fwbq.bayes_rule(embedding, x, prior_mean="constant")
+    quick = fwbq.bayes_rule(embedding, x, prior_mean="constant", thorough=False)
+    error = fwbq.mmd2(embedding, quick.points, quick.weights)
+    assert abs(quick.mmd2 - error) <= quick.floor + 1e-12 * error
+    assert quick.mmd2 >= thorough.mmd2 - thorough.floor
+    assert quick.weights.sum() == pytest.approx(1.0, abs=1e-12)

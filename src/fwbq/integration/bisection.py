@@ -17,8 +17,8 @@ def bisections(rule: Rule, values: FloatArray, n: int) -> FloatArray:
     A kernel that is the same everywhere sends no more points to a kink or a narrow peak than elsewhere. When few of the
     points make nearly all of the error found by leaving out, the interval between each of these and its nearest
     neighbour is halved, and so is the one to the nearest neighbour on the other side. When the errors are spread, as
-    those of a function that the kernel fits, there are no such points. A peak of width 0.003 on [0, 1] whose flank was
-    met by one of 20 points is then found.
+    those of a function that the kernel fits, there are no such points. Of 95 % intervals for a peak of width 0.01 on
+    [0, 1] with 40 points, whose flank some had met, all of five held the truth, four without these points.
 
     Parameters
     ----------

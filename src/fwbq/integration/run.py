@@ -103,6 +103,7 @@ class Integration:
         self._asks = 0
         self._spread = 0
         self._search: tuple[int, Kernel] | None = None
+        self._leading: Kernel | None = None
         self._ended: str | None = None
         self._reason: Reason | None = None
         self._answer: IntegrationResult | None = None
@@ -208,7 +209,7 @@ class Integration:
         return self._reason or Reason.OPEN
 
     def forecast(self, points: ArrayLike) -> Forecast | None:
-        """Predict values at points before they are told, under the kernel that points are sought with.
+        """Predict values at points before they are told, under the most probable kernel of the last fit.
 
         Parameters
         ----------
@@ -223,39 +224,18 @@ class Integration:
         new = _validate.points(points, "points", self._measure.dim)
         to_natural = self._model.frame.to_natural
         with self._lock:
-            kernel = self._leading()
-            if kernel is None:
+            kernel = self._leading if self._model.fixed is None else self._model.fixed.kernel
+            if kernel is None or not self._known:
                 return None
             x, values = self._data()
         return self._model.forecast(to_natural(x), values, to_natural(new), kernel)
 
-    def half_width(self, level: float = 0.95, *, quick: bool = False) -> float:
-        """Return half the width of the interval of this probability, the largest of m integrals.
-
-        Parameters
-        ----------
-        level : float
-            Probability of the interval.
-        quick : bool
-            Under the kernel that points are sought with alone, at a tenth of the cost; infinite before the first fit.
-        """
-        if quick:
-            with self._lock:
-                kernel = self._leading()
-                if kernel is None:
-                    return float("inf")
-                x, values = self._data()
-            low, high = self._model.quick(self._model.frame.to_natural(x), values, kernel).interval(level)
-        else:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)  # said once, of the result that is returned
-                low, high = self.result().interval(level)
+    def half_width(self, level: float = 0.95) -> float:
+        """Return half the width of the interval of this probability, the largest of m integrals."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # said once, of the result that is returned
+            low, high = self.result().interval(level)
         return float(np.max(np.asarray(high) - np.asarray(low)) / 2.0)
-
-    def _leading(self) -> Kernel | None:
-        if self._model.fixed is not None:
-            return self._model.fixed.kernel if self._known else None
-        return None if self._search is None else self._search[1]
 
     def result(self, status: str | None = None) -> IntegrationResult:
         """Return the posterior given all values told so far.
@@ -306,6 +286,7 @@ class Integration:
                 "width": self._width,
                 "counts": [self._skipped, self._asks, self._spread],
                 "search": None if self._search is None else [self._search[0], self._search[1].spec()],
+                "leading": None if self._leading is None else self._leading.spec(),
                 "ended": self._ended,
                 "reason": None if self._reason is None else self._reason.name,
             }
@@ -342,6 +323,7 @@ class Integration:
         run._width = record["width"]
         run._skipped, run._asks, run._spread = record["counts"]
         run._search = record["search"]
+        run._leading = record["leading"]
         run._ended = record["ended"]
         run._reason = record["reason"]
         return run
@@ -399,7 +381,8 @@ class Integration:
         n = self.n_evaluations
         if self._search is None or n >= REFIT_GROWTH * self._search[0]:
             x, values = self._data()
-            self._search = n, self._model.search_kernel(self._model.frame.to_natural(x), values)
+            sought, self._leading = self._model.search_kernels(self._model.frame.to_natural(x), values)
+            self._search = n, sought
         return self._model.embedding(self._search[1])
 
     def _everywhere(self) -> FloatArray:

@@ -102,8 +102,9 @@ def _checked(content: dict[str, Any]) -> dict[str, Any]:
         "width": content["width"],
         "counts": _whole_numbers(content["counts"], "counts", 2**63, 3),
         "search": _search(content["search"]),
+        "leading": _leading(content.get("leading")),  # this and the reason were not in the first format
         "ended": _ended(content["ended"]),
-        "reason": _reason(content.get("reason")),  # which the first format did not have
+        "reason": _reason(content.get("reason")),
     }
 
 
@@ -167,6 +168,11 @@ def _search(record: Any) -> tuple[int, Kernel] | None:
         return None
     _require(isinstance(record, list) and len(record) == 2, "search is not a number of values and a kernel")
     return _validate.count(record[0], "search"), kernels.from_spec(record[1])
+
+
+def _leading(record: Any) -> Kernel | None:
+    _require(record is None or isinstance(record, dict), "leading is not a kernel")
+    return None if record is None else kernels.from_spec(record)
 
 
 def _ended(record: Any) -> str | None:

@@ -14,7 +14,8 @@ from .single import IntegralPosterior, condition
 
 FloatArray = NDArray[np.float64]
 
-#: Degrees of freedom below which kurtosis does not take them: the variance of the posterior stays finite.
+#: However few values make most of the errors, the posterior has at least so many degrees of freedom: with two or fewer
+#: its variance would be infinite.
 LEAST_DF = 4.0
 
 

@@ -25,13 +25,15 @@ FloatArray = NDArray[np.float64]
 #: Points the parameters are found from. Each evaluation costs O(n^3), and more points hardly move the parameters: with
 #: 400 instead of 150 a fit took four times as long, and intervals were 4 to 13 % narrower.
 MOST_POINTS = 150
-#: Draws in all, shared among the families by their probability; the effective number is on the fit.
+#: Draws in all, shared among the families by their probability. On the same problems the effective number, which is on
+#: the fit, was 9 to 16.
 DRAWS = 16
 #: Fewest draws of a family that has any.
 FEWEST_DRAWS = 3
 #: Families less probable than this, by Laplace's approximation, have no draws.
 LEAST_PROBABILITY = 2e-3
-#: Kernels in the average, about so many: each costs a rule, and 8 gave the intervals of 16 to 2 %.
+#: Kernels in the average, about so many: each costs a rule. On 36 problems with n = 20 in one and two dimensions the
+#: intervals of 8 were 0.99 times as wide as those of 16 (median; 0.96 to 1.01 in half of the cases).
 MEMBERS = 8
 #: Families of less probability than this have no member.
 NEGLIGIBLE = 5e-3
