@@ -65,8 +65,8 @@ def compare_models(
     evidences give P(the leader is the true MAP); models that can no longer win leave the race, unless their evidence is
     not known well enough to say so, and the run stops when the decision is certain.
 
-    Under ``evidence="linear"``, with `coordinates` of a model or with a kernel given, models with the same measure share
-    points that are spread over the prior instead: cheap, and right for likelihoods about as wide as it.
+    Under ``evidence="linear"``, with `coordinates` of a model or with a kernel given, models with the same measure
+    share points that are spread over the prior instead: cheap, and right for likelihoods about as wide as it.
 
     Parameters
     ----------
