@@ -10,8 +10,8 @@ import scipy.stats
 from mpmath import mpf
 
 import fwbq
-from fwbq import amplitude
 from fwbq.posterior import IntegralPosterior
+from fwbq.process import amplitude
 
 EMBEDDING = fwbq.embed(fwbq.ExpQuad(1.0), fwbq.Gaussian([0.0], [[1.0]]))
 POINTS = np.array([-2.1, -1.0, -0.3, 0.4, 1.2, 2.5])[:, None]
