@@ -9,9 +9,9 @@ import fwbq
 
 SOURCE = Path(fwbq.__file__).parent
 LAYERS = [
-    "_validate", "_quasi_random", "_linalg", "kernels", "measures", "embeddings", "rules", "designs", "process",
-    "posterior", "evaluation", "integration", "selection", "chema", "theory", "problems", "plots", "report", "studies",
-    "cli",
+    "_threads", "_warnings", "_validate", "_quasi_random", "_linalg", "kernels", "measures", "embeddings", "rules",
+    "designs", "process", "posterior", "evaluation", "integration", "selection", "chema", "theory", "problems", "plots",
+    "report", "studies", "cli",
 ]  # fmt: skip
 # Conveniences on a result object that load a lower layer only when called.
 CONVENIENCES = {("selection", "plots"), ("selection", "report")}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import nan
@@ -10,7 +9,8 @@ from math import nan
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _validate
+from .. import _validate, _warnings
+from .._threads import one_blas_thread
 from ..embeddings import Embedding
 from ..rules import Rule, weighted_rule
 
@@ -96,6 +96,7 @@ class Design(ABC):
             self._trace = Trace(*arrays)
         return self._trace
 
+    @one_blas_thread
     def take(self, n: int) -> FloatArray:
         """Return the first `n` iterates, repeats included; only what is new is computed.
 
@@ -112,6 +113,7 @@ class Design(ABC):
         n = self._reach(n)
         return self._points[:n].copy()
 
+    @one_blas_thread
     def rule(self, n: int) -> Rule:
         """Return the first `n` iterates with the design's own weights.
 
@@ -135,7 +137,7 @@ class Design(ABC):
             self._extend(n)
         if len(self) < n:
             message = f"only {len(self)} of the {n} points asked for exist: {self._stopped}"
-            warnings.warn(message, RuntimeWarning, stacklevel=3)
+            _warnings.warn(message)
         return min(n, len(self))
 
     def _append(

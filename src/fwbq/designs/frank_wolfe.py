@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _validate
+from .._threads import one_blas_thread
 from .base import Design, FloatArray
 from .candidates import ORACLES, LinearOracle, Potential, candidate_points
 
@@ -117,6 +118,7 @@ class FrankWolfe(Design):
     True
     """
 
+    @one_blas_thread
     def __init__(
         self,
         embedding: Embedding,

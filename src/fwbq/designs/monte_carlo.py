@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import _validate
+from .._threads import one_blas_thread
 from .base import Design, FloatArray, Trace
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class EqualWeightDesign(Design):
         return np.full(n, 1.0 / n)
 
     @property
+    @one_blas_thread
     def trace(self) -> Trace:
         """Step and squared worst-case error; the errors of new points cost O(n) kernel evaluations each."""
         kernel, embedding = self._embedding.kernel, self._embedding

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from .. import _validate
 from .._linalg import CholeskyFactor
+from .._threads import one_blas_thread
 from ..measures import Empirical
 from ..rules import PriorMean, Rule, bayes_rule, simplex_rule, uniform_rule, weighted_rule
 from .base import Design, FloatArray, Trace
@@ -30,6 +31,7 @@ CORRECTIONS = 20  # pairs that L-BFGS keeps; the Hessian of log v couples neighb
 TOLERANCE = 1e-8  # of log v between two iterations, relative
 
 
+@one_blas_thread
 def refine(rule: Rule, *, max_iterations: int = MAX_ITERATIONS, max_abs_weights: float | None = None) -> Rule:
     r"""Move all the points of a rule together so that its worst-case error becomes as small as a local search makes it.
 
@@ -137,6 +139,7 @@ class OBQ(Design):
     True
     """
 
+    @one_blas_thread
     def __init__(
         self,
         embedding: Embedding,
@@ -177,6 +180,7 @@ class OBQ(Design):
         return f"solved n = {solved}; n = {len(self)}: {last.message}"
 
     @property
+    @one_blas_thread
     def trace(self) -> Trace:
         """Squared worst-case error of each n solved so far; the other entries are NaN."""
         mmd2 = np.full(len(self), nan)
@@ -187,6 +191,7 @@ class OBQ(Design):
             array.flags.writeable = False
         return Trace(nothing, mmd2, nothing, index)
 
+    @one_blas_thread
     def take(self, n: int) -> FloatArray:
         """Return the `n` points optimised together (not the first n of a longer sequence).
 
@@ -202,6 +207,7 @@ class OBQ(Design):
         """
         return self._solve(n).points.copy()
 
+    @one_blas_thread
     def rule(self, n: int) -> Rule:
         """Return the Bayesian quadrature rule on the `n` points optimised together.
 

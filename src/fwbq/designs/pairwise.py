@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _validate
+from .._threads import one_blas_thread
 from ..rules import Rule, weighted_rule
 from ..rules.simplex import simplex_weights
 from .base import Design, FloatArray
@@ -205,6 +206,7 @@ class BlendedPairwise(Design):
     True
     """
 
+    @one_blas_thread
     def __init__(
         self,
         embedding: Embedding,
@@ -230,6 +232,7 @@ class BlendedPairwise(Design):
         """The candidates (M, d)."""
         return self._potential.candidates
 
+    @one_blas_thread
     def rule(self, n: int) -> Rule:
         """Return the active ones of the first `n` points that entered, with their positive weights.
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _validate
+from .._threads import one_blas_thread
 from ..rules import PRIOR_MEANS, PriorMean, Rule, bayes_rule
 from .base import Design, FloatArray
 from .candidates import FirstRow, candidate_points
@@ -52,6 +53,7 @@ class PivotedDesign(Design):
         The prior mean that the error and the rule refer to.
     """
 
+    @one_blas_thread
     def __init__(
         self,
         embedding: Embedding,
@@ -84,6 +86,7 @@ class PivotedDesign(Design):
         """The prior mean that the error and the rule refer to."""
         return self._prior_mean
 
+    @one_blas_thread
     def rule(self, n: int) -> Rule:
         """Return the Bayesian quadrature rule on the first `n` points.
 

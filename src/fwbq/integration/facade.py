@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Any, Literal
@@ -12,7 +11,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _validate
+from .. import _validate, _warnings
+from .._threads import one_blas_thread
 from ..designs import Design
 from ..evaluation import Evaluator, Journal, Progress
 from ..kernels import Kernel, Stationary
@@ -27,9 +27,9 @@ FloatArray = NDArray[np.float64]
 #: Evaluations when neither `n` nor `tol` is given, and the most that a `tol` alone may use.
 DEFAULT_N = 100
 MOST_FOR_TOL = 500
-LEVEL_OF_TOL = 0.95
 
 
+@one_blas_thread
 def integrate(
     f: Callable[[FloatArray], Any],
     measure: Measure,
@@ -143,7 +143,7 @@ def integrate(
             run.skip(points[~done.kept])
             if run.ended:
                 status = run.ended
-            elif tol is not None and run.n_evaluations >= run.n_first and _half_width(run) <= tol:
+            elif tol is not None and run.n_evaluations >= run.n_first and run.half_width() <= tol:
                 status = f"tolerance {tol:g} reached"
             elif asked >= limit:
                 status = f"{limit} evaluations made" if tol is None else f"tolerance {tol:g} not reached"
@@ -151,11 +151,11 @@ def integrate(
     result = run.result(status)
     if result.n_skipped:
         message = f"f failed at {result.n_skipped} of {asked} points, which were skipped"
-        warnings.warn(message, RuntimeWarning, stacklevel=2)
-    if tol is not None and _half_width(run) > tol:
-        remedy = "raise `n`, or be content with `sd`" if asked >= limit else f"it ended at {status}"
+        _warnings.warn(message)
+    if tol is not None and run.half_width() > tol:
+        remedy = "raise `n`, or accept the interval that was reached" if asked >= limit else f"it ended at {status}"
         message = f"the tolerance {tol:g} was not reached with {asked} evaluations: {remedy}"
-        warnings.warn(message, RuntimeWarning, stacklevel=2)
+        _warnings.warn(message)
     return result
 
 
@@ -169,10 +169,3 @@ def _batch(asked: int, limit: int, first: int, patient: bool) -> int:
     if asked == 0:
         return min(limit, max(first, 8))
     return min(limit - asked, math.ceil((0.5 if patient else 1.0) * asked))
-
-
-def _half_width(run: Integration) -> float:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # said once, of the result that is returned
-        low, high = run.result().interval(LEVEL_OF_TOL)
-    return float(np.max(np.asarray(high) - np.asarray(low)) / 2.0)

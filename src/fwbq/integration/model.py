@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _validate, process
+from .. import _validate, _warnings, process
 from ..embeddings import Embedding, embed
 from ..kernels import Kernel, Stationary
 from ..measures import Measure
@@ -125,8 +124,21 @@ class KernelModel:
                 tuple(self._average(x, column, self._fit(points, column, draws=DRAWS)) for column in columns)
             )
         rule = bayes_rule(self.embedding(found.kernel), x, prior_mean=self.prior_mean)
-        _warn_of_disagreement(rule, values)
         return IntegrationResult(posterior, rule, found.kernel, points, values, _note(rule))
+
+    def warn_of_misfit(self, result: IntegrationResult) -> None:
+        """Warn when leave-one-out errors are far larger than the fitted kernel expects of its own samples."""
+        if self.fixed is not None or len(result.rule) < 10:
+            return
+        estimates = amplitudes(result.rule, result.values)
+        ml, loo = np.atleast_1d(estimates.ml), np.atleast_1d(estimates.loo)
+        apart = float(np.max(loo[ml > 0.0] / ml[ml > 0.0], initial=0.0))
+        if apart > DISAGREEMENT:
+            _warnings.warn(
+                f"leave-one-out errors have {apart:.3g} times the variance the likelihood expects: the integrand is "
+                "not like a sample of any kernel tried (a jump, a narrow peak, noise?); the interval is widened "
+                "accordingly, but more evaluations or a kernel of your own are advised"
+            )
 
     def _average(self, x: FloatArray, values: FloatArray, found: Fit) -> AveragedPosterior:
         rules = [bayes_rule(self.embedding(m.kernel), x, prior_mean=self.prior_mean) for m in found.members]
@@ -171,19 +183,3 @@ def _families(kernel: type[Stationary] | None, measure: Measure, prior: Lengthsc
 
 def _note(rule: Rule) -> str:
     return "" if rule.status == "ok" else rule.status
-
-
-def _warn_of_disagreement(rule: Rule, values: FloatArray) -> None:
-    if len(rule) < 10:
-        return
-    estimates = amplitudes(rule, values)
-    ml, loo = np.atleast_1d(estimates.ml), np.atleast_1d(estimates.loo)
-    apart = float(np.max(loo[ml > 0.0] / ml[ml > 0.0], initial=0.0))
-    if apart > DISAGREEMENT:
-        warnings.warn(
-            f"leave-one-out errors have {apart:.3g} times the variance the likelihood expects: the integrand is not "
-            "like a sample of any kernel tried (a jump, a narrow peak, noise?); the interval is widened accordingly, "
-            "but more evaluations or a kernel of your own are advised",
-            RuntimeWarning,
-            stacklevel=5,
-        )

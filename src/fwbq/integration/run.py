@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _validate
+from .._threads import one_blas_thread
 from ..designs import Design
 from ..embeddings import Embedding
 from ..kernels import Kernel, Stationary
@@ -119,6 +120,7 @@ class Integration:
         """Why there were fewer points than asked for, or None."""
         return self._ended
 
+    @one_blas_thread
     def ask(self, batch: int = 1) -> FloatArray:
         """Return the next points to evaluate.
 
@@ -177,6 +179,7 @@ class Integration:
             if self._waiting.pop(point.tobytes(), None) is not None:
                 self._skipped += 1
 
+    @one_blas_thread
     def result(self, status: str | None = None) -> IntegrationResult:
         """Return the posterior given all values told so far.
 
@@ -196,11 +199,21 @@ class Integration:
             When the amplitude by leave-one-out exceeds that by maximum likelihood more than ten times: no kernel that
             was tried fits the values.
         """
-        if self._answer is None:
-            self._answer = self._model.conclude(*self._data())
+        answer = self._conclusion()
+        self._model.warn_of_misfit(answer)
         skipped = f"{self._skipped} points skipped because f failed there" if self._skipped else ""
-        notes = [status or self._ended or "can be continued", skipped, self._answer.status]
-        return replace(self._answer, status="; ".join(filter(None, notes)), n_skipped=self._skipped)
+        notes = [status or self._ended or "can be continued", skipped, answer.status]
+        return replace(answer, status="; ".join(filter(None, notes)), n_skipped=self._skipped)
+
+    @one_blas_thread
+    def half_width(self, level: float = 0.95) -> float:
+        """Return half the width of the interval of this level given all values told so far; the widest of m integrals.
+
+        What a stopping rule looks at again and again: unlike `result` it gives no warning of a kernel that does not
+        fit.
+        """
+        low, high = self._conclusion().interval(level)
+        return float(np.max(np.asarray(high) - np.asarray(low)) / 2.0)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a JSON file, exact to the bit; a run loaded from it continues as this one would.
@@ -264,6 +277,12 @@ class Integration:
             run._search = int(record["search"][0]), state.kernel_from(record["search"][1])
         run._ended = record["ended"]
         return run
+
+    def _conclusion(self) -> IntegrationResult:
+        """Return the posterior given all values, computed once for each set of them."""
+        if self._answer is None:
+            self._answer = self._model.conclude(*self._data())
+        return self._answer
 
     def _seed(self, *key: int) -> np.random.SeedSequence:
         return np.random.SeedSequence(self._entropy, spawn_key=key)

@@ -11,6 +11,7 @@ import scipy.special
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _validate
+from .._threads import one_blas_thread
 from ..process import amplitude as estimators
 from ..rules import PRIOR_MEANS, PriorMean, Rule, bayes_rule
 
@@ -111,6 +112,7 @@ def _plain(a: Any) -> Any:
     return float(a) if np.ndim(a) == 0 else a
 
 
+@one_blas_thread
 def condition(
     rule: Rule, values: ArrayLike, *, amplitude: Amplitude = "marginal", prior_mean: PriorMean | None = None
 ) -> IntegralPosterior:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _validate, kernels, measures
+from .. import _validate, _warnings, kernels, measures
 from .._linalg import CholeskyFactor, Factor, LowRankFactor
+from .._threads import one_blas_thread
 from ..embeddings import Embedding, embed
 from . import files
 from .simplex import simplex_weights
@@ -102,6 +102,7 @@ class Rule:
         return math.fsum(np.abs(self.weights).tolist())
 
     @property
+    @one_blas_thread
     def rank(self) -> int | None:
         """Numerical rank of the Gram matrix of `points`; None for a rule without its embedding."""
         if self._rank is None and self.embedding is not None:
@@ -109,6 +110,7 @@ class Rule:
         return self._rank
 
     @property
+    @one_blas_thread
     def factor(self) -> Factor:
         """Factor of the Gram matrix of `points`, computed once; what conditioning on values needs."""
         if self._factor is None:
@@ -244,6 +246,7 @@ def load_rule(path: str | os.PathLike[str]) -> Rule:
     )
 
 
+@one_blas_thread
 def bayes_rule(
     embedding: Embedding,
     points: ArrayLike,
@@ -320,7 +323,7 @@ def bayes_rule(
             "the mean element of this embedding is zero, so every weight is zero and the rule says nothing: "
             'pass prior_mean="constant", for weights that sum to one'
         )
-        warnings.warn(remedy, RuntimeWarning, stacklevel=2)
+        _warnings.warn(remedy)
         return Rule(x, np.zeros(len(x)), 0.0, 0.0, "bayes", "zero", remedy, embedding, index)
     w = best_weights(problem, constant)
     if max_abs_weights is not None and np.abs(w).sum() > max_abs_weights:
@@ -335,6 +338,7 @@ def bayes_rule(
     return Rule(x, w, error.stated, error.floor, "bayes", prior_mean, status, embedding, index, _rank=rank)
 
 
+@one_blas_thread
 def uniform_rule(embedding: Embedding, points: ArrayLike) -> Rule:
     """Return the rule with equal weights 1/m on the m `points`; the weights of exact repeats add up.
 
@@ -348,6 +352,7 @@ def uniform_rule(embedding: Embedding, points: ArrayLike) -> Rule:
     return _weighted(embedding, x, np.full(len(x), 1.0 / len(x)), "uniform")
 
 
+@one_blas_thread
 def weighted_rule(embedding: Embedding, points: ArrayLike, weights: ArrayLike) -> Rule:
     """Return the rule with any given `weights` on `points`; the weights of exact repeats add up.
 
@@ -370,6 +375,7 @@ def weighted_rule(embedding: Embedding, points: ArrayLike, weights: ArrayLike) -
     return _weighted(embedding, x, _validate.vector(weights, "weights", len(x)), "design")
 
 
+@one_blas_thread
 def simplex_rule(embedding: Embedding, points: ArrayLike) -> Rule:
     """Return the rule of least worst-case error among non-negative weights that sum to one.
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import __version__, _validate
+from .._threads import one_blas_thread
 from ..embeddings import embed
 from ..evaluation import Evaluator, Journal, Progress
 from ..kernels import ExpQuad, Kernel
@@ -121,6 +122,7 @@ class _Runner:
         return linear_evidences(rule, values[chosen], self.amplitude)
 
 
+@one_blas_thread
 def compare_models(
     models: Mapping[Any, Model],
     *,
@@ -212,6 +214,7 @@ def compare_models(
     return _in_order(result, tuple(models))
 
 
+@one_blas_thread
 def compare_families(
     grouped: Sequence[Family],
     *,
