@@ -320,6 +320,11 @@ def frozen_distributions(distributions: Any, name: str) -> tuple[Any, ...]:
                 f"`{name}[{i}]` is vonmises, whose density repeats itself and integrates to infinity: pass "
                 "stats.vonmises_line with the same parameters"
             )
+        if p.dist.name in ("levy_stable", "studentized_range"):  # one value takes scipy milliseconds to seconds
+            raise ValueError(
+                f"`{name}[{i}]` is {p.dist.name}, whose density and quantiles scipy finds by an integration for each "
+                "value, too slowly for a measure: pass fwbq.Empirical(distribution.rvs(10_000)[:, None])"
+            )
         if not np.isfinite(p.ppf(0.5)):
             raise ValueError(
                 f"`{name}[{i}]` must be a proper distribution, but its median is not finite: check its parameters "

@@ -10,6 +10,9 @@ from typing import Any
 
 import numpy as np
 
+#: Exit code of a run that ended before the answer was as certain as asked for.
+NOT_CERTAIN = 3
+
 
 def is_terminal() -> bool:
     """Whether somebody is watching: then tables have colour and lines, elsewhere they are plain text."""

@@ -13,10 +13,9 @@ import numpy as np
 
 from .. import _validate
 from ..integration import integrate
+from ..integration.facade import LEVEL_OF_TOL
 from . import expressions
-from .console import say, say_json, table
-
-NOT_CERTAIN = 3
+from .console import NOT_CERTAIN, say, say_json, table
 
 
 def load_function(name: str) -> Any:
@@ -87,4 +86,6 @@ def integrate_and_print(
         ]
         table(f"{function} under {measure}", ["integral", "mean", "sd", f"{level:.0%} interval"], rows)
         say(f"{result.n_evaluations} evaluations; {result.status}")
-    return NOT_CERTAIN if tol is not None and not np.all(np.asarray(result.sd) <= tol) else 0
+    low, high = result.interval(LEVEL_OF_TOL)
+    reached = tol is None or bool(np.all(0.5 * (np.asarray(high) - np.asarray(low)) <= tol))
+    return 0 if reached else NOT_CERTAIN

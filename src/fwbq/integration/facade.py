@@ -27,6 +27,8 @@ FloatArray = NDArray[np.float64]
 #: Evaluations when neither `n` nor `tol` is given, and the most that a `tol` alone may use.
 DEFAULT_N = 100
 MOST_FOR_TOL = 500
+#: `tol` is half the width of the interval of this level.
+LEVEL_OF_TOL = 0.95
 
 
 @one_blas_thread
@@ -143,7 +145,7 @@ def integrate(
             run.skip(points[~done.kept])
             if run.ended:
                 status = run.ended
-            elif tol is not None and run.n_evaluations >= run.n_first and run.half_width() <= tol:
+            elif tol is not None and run.n_evaluations >= run.n_first and run.half_width(LEVEL_OF_TOL) <= tol:
                 status = f"tolerance {tol:g} reached"
             elif asked >= limit:
                 status = f"{limit} evaluations made" if tol is None else f"tolerance {tol:g} not reached"
@@ -152,7 +154,7 @@ def integrate(
     if result.n_skipped:
         message = f"f failed at {result.n_skipped} of {asked} points, which were skipped"
         _warnings.warn(message)
-    if tol is not None and run.half_width() > tol:
+    if tol is not None and run.half_width(LEVEL_OF_TOL) > tol:
         remedy = "raise `n`, or accept the interval that was reached" if asked >= limit else f"it ended at {status}"
         message = f"the tolerance {tol:g} was not reached with {asked} evaluations: {remedy}"
         _warnings.warn(message)
