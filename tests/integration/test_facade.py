@@ -1,5 +1,6 @@
 """integrate(): answers, equivariance, stopping, and the paper's method to the bit."""
 
+import inspect
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
@@ -343,3 +344,31 @@ def test_a_design_instance_is_refused_with_the_remedy():
     measure = fwbq.Gaussian([0.0], [[1.0]])
     with pytest.raises(TypeError, match="`design` must be a design class"):
         fwbq.integrate(np.cos, measure, n=5, design=fwbq.SBQ(fwbq.embed(fwbq.ExpQuad(1.0), measure)))
+
+
+@pytest.mark.parametrize("tol", [None, 1e-9])
+def test_a_kernel_that_does_not_fit_is_said_once_at_the_line_of_the_call(monkeypatch, tol):
+    """Also with a tolerance, where the posterior is looked at many times before it is returned."""
+    monkeypatch.setattr("fwbq.integration.model.DISAGREEMENT", 0.0)  # no kernel is good enough
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        here = inspect.currentframe().f_lineno + 1
+        fwbq.integrate(lambda x: np.cos(x[:, 0]), fwbq.Uniform([0.0], [1.0]), n=12, tol=tol, rng=0)
+    misfit = [w for w in caught if "leave-one-out" in str(w.message)]
+    assert [(w.filename, w.lineno) for w in misfit] == [(__file__, here)]
+
+
+def test_warnings_point_at_the_line_of_the_call():
+    stein = fwbq.embed(fwbq.Stein(fwbq.ExpQuad(1.0), lambda x: -x), fwbq.Gaussian([0.0], [[1.0]]))
+    sample = fwbq.embed(fwbq.ExpQuad(1.0), fwbq.Empirical([[0.0], [1.0]]))
+    for call in (
+        lambda: fwbq.integrate(np.cos, fwbq.Uniform([0.0], [1.0]), n=8, tol=1e-12, vectorized=False, rng=0),
+        lambda: fwbq.bayes_rule(stein, [[0.0]]),
+        lambda: fwbq.SBQ(sample).take(5),
+        lambda: fwbq.RandomPivot(sample, rng=0).rule(5),
+    ):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            call()
+        assert caught
+        assert {w.filename for w in caught} == {__file__}
