@@ -17,6 +17,8 @@ from ..rules import Rule, weighted_rule
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
+_RECORD = 18  # what the lists of gap, error, step and index take per iterate, in units of 8 bytes
+
 
 @dataclass(frozen=True, eq=False)
 class Trace:
@@ -132,7 +134,7 @@ class Design(ABC):
 
     def _reach(self, n: int) -> int:
         """Compute up to `n` iterates if possible and return how many of the `n` exist."""
-        n = _validate.count(n, "n")
+        n = _validate.fits_in_memory(_validate.count(n, "n"), self._embedding.dim + _RECORD, "n", "points")
         if n > len(self) and self._stopped is None:
             self._extend(n)
         if len(self) < n:

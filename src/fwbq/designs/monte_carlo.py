@@ -22,7 +22,8 @@ class EqualWeightDesign(Design):
 
     def __init__(self, embedding: Embedding) -> None:
         super().__init__(embedding)
-        self._stream = np.empty((0, embedding.dim))
+        self._block = np.empty((0, embedding.dim))
+        self._blocks = 0
         self._gram_sum = 0.0
         self._mean_sum = 0.0
         self._traced = 0
@@ -32,10 +33,10 @@ class EqualWeightDesign(Design):
         """Return the next BLOCK points (BLOCK, d) of the stream."""
 
     def _extend(self, n: int) -> None:
-        while len(self._stream) < n:
-            self._stream = np.concatenate([self._stream, self._next_block()])
         for i in range(len(self), n):
-            self._append(self._stream[i], step=1.0 / (i + 1))
+            if i >= self._blocks * BLOCK:
+                self._block, self._blocks = self._next_block(), self._blocks + 1
+            self._append(self._block[i % BLOCK], step=1.0 / (i + 1))
 
     def _weights(self, n: int) -> FloatArray:
         return np.full(n, 1.0 / n)

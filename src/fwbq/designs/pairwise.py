@@ -218,7 +218,7 @@ class BlendedPairwise(Design):
         rng: np.random.Generator | int | None = None,
     ) -> None:
         super().__init__(embedding)
-        self._corrective = bool(corrective)
+        self._corrective = _validate.flag(corrective, "corrective")
         self._oracle = oracle if callable(oracle) else ORACLES[_validate.choice(oracle, "oracle", tuple(ORACLES))]
         points = candidate_points(embedding, candidates, _validate.generator(rng).spawn(1)[0])
         self._potential = Potential(embedding, points, STORED_BYTES)

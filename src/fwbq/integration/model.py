@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validate, _warnings, process
+from .._linalg import UNIT_ROUNDOFF
 from ..embeddings import Embedding, embed
 from ..kernels import Kernel, Stationary
-from ..measures import Measure
+from ..measures import Empirical, Measure
 from ..posterior import (
     Amplitude,
     AveragedPosterior,
@@ -22,7 +23,7 @@ from ..posterior import (
     condition,
 )
 from ..process import FAMILIES, SCALE_MIXTURES, Fit, KernelFamily, LengthscalePrior
-from ..rules import PRIOR_MEANS, PriorMean, Rule, bayes_rule
+from ..rules import PRIOR_MEANS, PriorMean, Rule, bayes_rule, weighted_rule
 from .frame import Frame, natural
 from .result import IntegrationResult
 
@@ -72,8 +73,10 @@ class KernelModel:
             amplitude = _validate.positive(amplitude, "amplitude")
         self.amplitude = amplitude
         default = "constant" if isinstance(amplitude, str) else "zero"
-        self.prior_mean = cast("PriorMean", _validate.choice(prior_mean or default, "prior_mean", PRIOR_MEANS))
+        chosen = default if prior_mean is None else prior_mean
+        self.prior_mean = cast("PriorMean", _validate.choice(chosen, "prior_mean", PRIOR_MEANS))
         self.kernel = kernel
+        self.measure = measure
         # A kernel that is given lives in the coordinates it was given for.
         self.frame = Frame(measure) if isinstance(kernel, Kernel) else natural(measure)
         self.fixed = embed(kernel, measure) if isinstance(kernel, Kernel) else None
@@ -111,6 +114,8 @@ class KernelModel:
         The status of the result holds numerical trouble only, or nothing.
         """
         x = self.frame.to_natural(points)
+        if isinstance(self.measure, Empirical) and _hold_all(points, self.measure.points):
+            return self._sum(self.measure, points, values)
         if self.fixed is not None or len(points) < 3:
             embedding = self.first_embedding()
             rule = bayes_rule(embedding, x, prior_mean=self.prior_mean)
@@ -128,7 +133,7 @@ class KernelModel:
 
     def warn_of_misfit(self, result: IntegrationResult) -> None:
         """Warn when leave-one-out errors are far larger than the fitted kernel expects of its own samples."""
-        if self.fixed is not None or len(result.rule) < 10:
+        if self.fixed is not None or len(result.rule) < 10 or result.rule.kind != "bayes":
             return
         estimates = amplitudes(result.rule, result.values)
         ml, loo = np.atleast_1d(estimates.ml), np.atleast_1d(estimates.loo)
@@ -139,6 +144,21 @@ class KernelModel:
                 "not like a sample of any kernel tried (a jump, a narrow peak, noise?); the interval is widened "
                 "accordingly, but more evaluations or a kernel of your own are advised"
             )
+
+    def _sum(self, measure: Empirical, points: FloatArray, values: FloatArray) -> IntegrationResult:
+        """Return the integral under a sample of which every point is evaluated: a sum, known but for its rounding."""
+        rule = weighted_rule(self.first_embedding(), measure.points, measure.weights)
+        row = {point.tobytes(): i for i, point in enumerate(points)}
+        f = values[[row[point.tobytes()] for point in rule.points + 0.0]]
+        rounding = (len(rule) + 1) * UNIT_ROUNDOFF * (rule.weights @ np.abs(f))
+        return IntegrationResult(
+            IntegralPosterior(rule.weights @ f, rounding, np.inf, 0.0),
+            rule,
+            self.first_embedding().kernel,
+            points,
+            values,
+            "the integral is a sum over the sample, and every term is known",
+        )
 
     def _average(self, x: FloatArray, values: FloatArray, found: Fit) -> AveragedPosterior:
         rules = [bayes_rule(self.embedding(m.kernel), x, prior_mean=self.prior_mean) for m in found.members]
@@ -179,6 +199,11 @@ def _families(kernel: type[Stationary] | None, measure: Measure, prior: Lengthsc
 
     # A mixture of correlated Gaussians has no coordinates in which all its components factorise.
     return FAMILIES if embeds(FAMILIES) else SCALE_MIXTURES
+
+
+def _hold_all(points: FloatArray, sample: FloatArray) -> bool:
+    """Whether every point of a sample is among the points."""
+    return {point.tobytes() for point in sample + 0.0} <= {point.tobytes() for point in points}
 
 
 def _note(rule: Rule) -> str:

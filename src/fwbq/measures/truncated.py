@@ -17,6 +17,9 @@ _NEGLIGIBLE = 42.0
 _PANELS = 24
 # Newton converges from its starting point within 4 steps for bounds from 1e-12 to 1e12; the rest is margin.
 _NEWTON_STEPS = 6
+#: Beyond so many standard deviations the tail is exponential, Q(h) = a h, to 1 / a^2: the last digit.
+_FAR_TAIL = 1e8
+_FARTHEST = 1e100
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
 
 
@@ -61,8 +64,10 @@ class TruncatedGaussian(Measure):
         _validate.positive_scalar_or_vector(variance, "variance")
         checked = _validate.per_coordinate(("lower", "upper"), mean=mean, variance=variance, lower=lower, upper=upper)
         _validate.ordered(checked["lower"], checked["upper"])
+        _validate.moderate(np.sqrt(checked["variance"]), "variance", "standard deviations")
+        _within_reach(**checked)
         frozen = {name: _validate.readonly(x) for name, x in checked.items()}
-        moments = [_standard_moments(*row) for row in zip(*_standardised(**frozen), strict=True)]
+        moments = [_standard_moments(*map(float, row)) for row in zip(*_standardised(**frozen), strict=True)]
         _validate.freeze(self, **frozen, _moments=_validate.readonly(moments))
 
     @property
@@ -80,7 +85,7 @@ class TruncatedGaussian(Measure):
     @property
     def scale(self) -> Array:
         """The standard deviation of each coordinate after truncation, shape (d,)."""
-        return np.sqrt(self.variance * self._moments[:, 2])
+        return np.sqrt(self.variance) * self._moments[:, 2]
 
     @property
     def uniform_dim(self) -> int:
@@ -100,7 +105,7 @@ class TruncatedGaussian(Measure):
         sd = np.sqrt(self.variance)
         x = np.empty_like(u)
         bounds = _standardised(self.mean, self.variance, self.lower, self.upper)
-        for i, (a, b, width) in enumerate(zip(*bounds, strict=True)):
+        for i, (a, b, width) in enumerate(zip(*(each.tolist() for each in bounds), strict=True)):
             if a > 0.0:
                 x[:, i] = self.lower[i] + sd[i] * _tail_quantile(u[:, i], 1.0 - u[:, i], a, width)
             elif b < 0.0:
@@ -133,10 +138,23 @@ class TruncatedGaussian(Measure):
         }
 
 
+def _within_reach(mean: Array, variance: Array, lower: Array, upper: Array) -> None:
+    """Check that the interval begins within 1e100 standard deviations of the mean, so that squares do not overflow."""
+    with np.errstate(over="ignore"):
+        away = np.abs((np.clip(mean, lower, upper) - mean) / np.sqrt(variance))
+    if (away > _FARTHEST).any():
+        i = int(np.argmax(away > _FARTHEST))
+        raise ValueError(
+            f"`lower` and `upper` must leave something within {_FARTHEST:g} standard deviations of `mean`, got "
+            f"[{lower[i]}, {upper[i]}] and {mean[i]} in coordinate {i}: check the bounds"
+        )
+
+
 def _standardised(mean: Array, variance: Array, lower: Array, upper: Array) -> tuple[Array, Array, Array]:
     """Return bounds and widths in standard deviations; a width is not the difference of its bounds far in the tail."""
     sd = np.sqrt(variance)
-    return (lower - mean) / sd, (upper - mean) / sd, (upper - lower) / sd
+    with np.errstate(over="ignore"):  # a bound that is infinitely many standard deviations away is none
+        return (lower - mean) / sd, (upper - mean) / sd, (upper - lower) / sd
 
 
 def _central_quantile(u: Array, a: float, b: float) -> Array:
@@ -159,6 +177,13 @@ def _tail_quantile(u: Array, v: Array, a: float, width: float) -> Array:
     the quantile by Newton's method. Q is convex and at least h (a + h/2), so that from the root of h (a + h/2) = q the
     iterates fall monotonically to the solution.
     """
+
+    def hazard_at_quantiles(whole: float) -> Array:
+        # `whole` is the hazard of the whole interval. Whichever of u and v is small is the one that carries the digits.
+        return -np.where(u < 0.5, np.log1p(np.minimum(u, 0.5) * math.expm1(-whole)), np.log(v + u * math.exp(-whole)))
+
+    if a > _FAR_TAIL:
+        return hazard_at_quantiles(a * width) / a
     rate = 1.0 / _mills(a)
     slope = rate * (rate - a)
     bend = slope * (rate - a) + rate * (slope - 1.0)
@@ -170,8 +195,7 @@ def _tail_quantile(u: Array, v: Array, a: float, width: float) -> Array:
         return np.where(h * (1.0 + a) < 1e-4, series, closed)
 
     whole = math.inf if math.isinf(width) else float(hazard(np.asarray(width)))
-    # Whichever of u and v is small is the one that carries the digits.
-    q = -np.where(u < 0.5, np.log1p(np.minimum(u, 0.5) * math.expm1(-whole)), np.log(v + u * math.exp(-whole)))
+    q = hazard_at_quantiles(whole)
     h = 2.0 * q / (a + np.sqrt(a * a + 2.0 * q))
     for _ in range(_NEWTON_STEPS):
         h = np.maximum(h - (hazard(h) - q) * _mills(a + h), 0.0)
@@ -184,7 +208,7 @@ def _mills(t: Any) -> Any:
 
 
 def _standard_moments(a: float, b: float, width: float) -> tuple[float, float, float]:
-    """Return log of int_a^b exp(-(t^2 - c^2)/2) dt, and the mean of t - c and variance of t, c the point nearest zero.
+    """Return log of int_a^b exp(-(t^2 - c^2)/2) dt, and the mean of t - c and sd of t, c the point nearest zero.
 
     Gauss-Legendre panels over the part of [a, b] that matters: every term is positive, so that nothing cancels however
     narrow the interval or far out in the tail it lies.
@@ -192,7 +216,7 @@ def _standard_moments(a: float, b: float, width: float) -> tuple[float, float, f
     if a > 0.0 or b < 0.0:
         c = a if a > 0.0 else b
         # (t^2 - c^2)/2 = h (|c| + h/2) with h = |t - c|, equal to _NEGLIGIBLE at the end of the reach.
-        reach = min(width, 2.0 * _NEGLIGIBLE / (abs(c) + math.sqrt(c * c + 2.0 * _NEGLIGIBLE)))
+        reach = min(width, 2.0 * _NEGLIGIBLE / (abs(c) + math.hypot(c, math.sqrt(2.0 * _NEGLIGIBLE))))
         low, high = (0.0, reach) if a > 0.0 else (-reach, 0.0)
     else:
         c = 0.0
@@ -203,4 +227,4 @@ def _standard_moments(a: float, b: float, width: float) -> tuple[float, float, f
     mass = np.tile(half * _WEIGHTS, _PANELS) * np.exp(-h * (c + 0.5 * h))
     total = float(mass.sum())
     mean = float(mass @ h) / total
-    return math.log(total), mean, float(mass @ (h - mean) ** 2) / total
+    return math.log(total), mean, math.sqrt(float(mass @ (h - mean) ** 2) / total)

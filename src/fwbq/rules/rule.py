@@ -43,8 +43,8 @@ class Rule:
         Weights; of either sign unless the rule says otherwise.
     mmd2 : float
         Squared worst-case error over the unit ball of the kernel's space, k_PP - 2 w'z + w'K w, of exactly these
-        weights and the kernel without jitter. Positive; never less than the truth by more than 1 %. Where rounding
-        limits it (below 100 `floor`) it is 0.99 times the computed value plus the floor, an upper bound.
+        weights and the kernel without jitter. Positive; below the truth by at most the floor, and so by 1 % at most.
+        Where rounding limits it (below 100 `floor`) it is 0.99 times the computed value plus the floor.
     floor : float
         What float64 leaves uncertain in `mmd2`: 8 roundoffs (1.1e-16) of k_PP + 2 |w'z| + w'K w, and what the rounding
         of single entries adds for weights of both signs, up to 4 roundoffs of (n sum_ij (w_i w_j K_ij)^2)^(1/2). An
@@ -128,7 +128,7 @@ class Rule:
             One row for each of `points`, or one for each point given to the constructor. In that case the first of
             several merged points counts.
         """
-        array = np.asarray(values)
+        array = _validate.numbers(values, "values")
         if array.ndim and len(array) == len(self.index) != len(self):
             array = _validate.values(array, "values", len(self.index))
             first = np.unique(self.index, return_index=True)[1]
@@ -313,6 +313,7 @@ def bayes_rule(
     if _has_features(embedding):
         problem = _problem(embedding, x)
     else:
+        _validate.fits_in_memory(len(x), 4 * len(x), "points", "points with their Gram matrix and its factors")
         K = embedding.kernel(x)
         keep, merged = _merge_indistinct(K)
         x, index = x[keep], merged[index]
@@ -433,6 +434,11 @@ def _weighted(embedding: Embedding, x: FloatArray, w: FloatArray, kind: Kind) ->
     if len(x) < len(index):
         w = np.asarray(np.bincount(index, weights=w, minlength=len(x)), dtype=np.float64)
     error = _evaluate(embedding, x, w)
+    if not math.isfinite(error.stated):
+        raise ValueError(
+            f"`weights` as large as {float(np.max(np.abs(w))):.3g} have a squared worst-case error beyond 1.8e308, the "
+            "largest number of float64: divide them by their sum, or choose a kernel of smaller variance"
+        )
     status = _status(index, x, error, [])
     return Rule(x, w, error.stated, error.floor, kind, status=status, embedding=embedding, index=index)
 
