@@ -70,7 +70,7 @@ class Evaluation:
 
     @property
     def stated(self) -> float:
-        """A number that is positive, continuous and increasing in both parts, and understates mmd2 by 1 % at most.
+        """A number that is positive, continuous and increasing in both parts, below mmd2 by at most floor and 1 %.
 
         The truth is at most value + floor. Above 100 floors the value is returned as it is; below, 0.99 value + floor.
         """
