@@ -81,7 +81,7 @@ def job(name):
 
 
 def main(names):
-    print("| job | idle: one thread set, s | not set, s | ratio | busy: one thread set, s | not set, s | ratio |")
+    print("| job | machine as it is: one thread set, s | not set, s | ratio | beside two busy processes: one thread set, s | not set, s | ratio |")
     print("|---|---|---|---|---|---|---|")
     worst = 0.0
     for name in names or JOBS:
