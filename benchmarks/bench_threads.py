@@ -81,7 +81,8 @@ def job(name):
 
 
 def main(names):
-    print("| job | machine as it is: one thread set, s | not set, s | ratio | beside two busy processes: one thread set, s | not set, s | ratio |")
+    now, beside = "machine as it is: one thread set, s", "beside two busy processes: one thread set, s"
+    print(f"| job | {now} | not set, s | ratio | {beside} | not set, s | ratio |")
     print("|---|---|---|---|---|---|---|")
     worst = 0.0
     for name in names or JOBS:
