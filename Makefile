@@ -3,17 +3,19 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 OUT ?= out
-# One BLAS thread: the arrays are cache-sized, and two threads on a busy machine are slower than one.
-export OPENBLAS_NUM_THREADS ?= 1
+# The library limits BLAS to one thread by itself; the tests and benchmarks multiply matrices of their own in two
+# processes at a time.
+test test-oldest bench: export OPENBLAS_NUM_THREADS ?= 1
 export MPLBACKEND ?= Agg
 
-.PHONY: help run test lint test-oldest docs bench coverage nets calibration paper clean
+.PHONY: help run test lint test-oldest test-processors docs bench coverage nets calibration paper clean
 
 help:
 	@echo "make run          the main job: choose among 352 models of the data set that ships with the package"
 	@echo "make test         the test suite, doctests included"
 	@echo "make lint         ruff and mypy"
 	@echo "make test-oldest  the test suite of the core on the oldest supported NumPy and SciPy"
+	@echo "make test-processors  the tests that assert numbers, as other processors would run them"
 	@echo "make docs         the documentation, into docs/_build/html"
 	@echo "make bench        the tables of docs/performance.md"
 	@echo "make coverage     the coverage study of docs/coverage.md"
@@ -62,6 +64,9 @@ lint: $(VENV)/.lint
 test-oldest: pyproject.toml tests/oldest.txt
 	$(call environment,.venv-oldest,-e "." -r tests/oldest.txt)
 	.venv-oldest/bin/python -m pytest -q -n 2 --dist loadfile tests --ignore=tests/evaluation/test_dask.py --ignore=tests/report/test_browser.py
+
+test-processors: $(VENV)/.test
+	.ci/processors $(BIN)/python
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html

@@ -158,7 +158,7 @@ class TestDiameter:
     def test_upper_bound(self, mixture, circle):
         for embedding, x in ((mixture, mixture.measure.sample(300, 0)), (circle, circle.measure.points)):
             exact, bound = theory.diameter(embedding.kernel, x), theory.diameter_bound(embedding, x)
-            assert exact <= bound <= 2 * exact
+            assert exact <= bound * (1 + 1e-12) <= 2 * exact * (1 + 2e-12)  # equal on the circle, but for rounding
 
     def test_large_sets_are_bounded(self, mixture, monkeypatch):
         monkeypatch.setattr(theory, "PAIRS", 100)

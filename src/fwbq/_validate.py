@@ -7,7 +7,9 @@ parameter, what was expected, what came and what to do.
 
 import math
 import operator
+import os
 from collections.abc import Iterable
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -21,10 +23,18 @@ Array = NDArray[np.float64]
 _SYMMETRY_TOLERANCE = 1e-10
 # Weights typed or computed by hand sum to one up to rounding; a larger gap means they were never normalised.
 _SUM_TOLERANCE = 1e-9
+# Closed forms hold squares and cubes of length-scales and standard deviations, and of their ratios: within these limits
+# none of them leaves the range of float64, 1e-308 to 1e308.
+_SMALLEST_SCALE, _LARGEST_SCALE = 1e-100, 1e100
 
 
 def _shown(x: Any) -> str:
-    text = repr(x)
+    if isinstance(x, int) and x.bit_length() > 200:  # Python itself refuses to print the largest of them
+        return f"an integer of about {round(x.bit_length() * math.log10(2.0))} digits"
+    try:
+        text = repr(x)
+    except ValueError:  # it holds such an integer
+        return "very large integers"
     return text if len(text) <= 60 else text[:57] + "..."
 
 
@@ -36,13 +46,18 @@ def _real(x: ArrayLike, name: str, expected: str) -> Array:
         )
     try:
         array = np.asarray(x)
+        if array.dtype.kind == "O" and not any(each is None for each in array.flat):  # None would become NaN
+            try:
+                array = array.astype(np.float64)
+            except (TypeError, ValueError):
+                pass
     except ValueError:
         raise ValueError(f"`{name}` must be {expected}, but its rows differ in length: make it rectangular") from None
-    if array.dtype.kind == "O" and not any(each is None for each in array.flat):  # None would become NaN
-        try:
-            array = array.astype(np.float64)
-        except (TypeError, ValueError):
-            pass
+    except OverflowError:
+        raise ValueError(
+            f"`{name}` must be {expected}, got {_shown(x)}, beyond the largest number of float64, 1.8e308: choose "
+            "units in which the numbers are smaller"
+        ) from None
     if array.dtype.kind not in "iuf":
         raise TypeError(f"`{name}` must be {expected}, got {_shown(x)} of type {type(x).__name__}: pass real numbers")
     return np.asarray(array, dtype=np.float64)
@@ -117,6 +132,18 @@ def vector(x: ArrayLike, name: str, size: int | None = None) -> Array:
         raise ValueError(f"`{name}` must be {expected}, got shape {array.shape}")
     _finite(array, name)
     return array
+
+
+def numbers(x: ArrayLike, name: str) -> Array:
+    """Return real numbers as an array of any shape; infinity and NaN are allowed."""
+    return _real(x, name, "real numbers")
+
+
+def flag(x: Any, name: str) -> bool:
+    """Return True or False."""
+    if not isinstance(x, (bool, np.bool_)):
+        raise TypeError(f"`{name}` must be True or False, got {_shown(x)} of type {type(x).__name__}")
+    return bool(x)
 
 
 def _number(x: Any, name: str, expected: str) -> float:
@@ -237,8 +264,40 @@ def count(n: Any, name: str, minimum: int = 1) -> int:
             f"pass an int, e.g. int({name})"
         ) from None
     if number < minimum:
-        raise ValueError(f"`{name}` must be a whole number >= {minimum}, got {number}")
+        raise ValueError(f"`{name}` must be a whole number >= {minimum}, got {_shown(number)}")
     return number
+
+
+@cache
+def _memory() -> int:
+    """Return the bytes of memory of this machine; where the system does not say, more than any has."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 2**46
+
+
+def fits_in_memory(n: int, width: int, name: str, what: str) -> int:
+    """Return a number n of rows of ``width`` float64 numbers if this machine can hold them."""
+    needed, there = 8 * n * width, _memory()
+    if needed > there:
+        size = f"about {needed / 2**30:.3g} GB" if needed < 2**100 else "more than any machine has"
+        raise ValueError(
+            f"`{name}` must be a number of {what} that fits in memory, {there / 2**30:.3g} GB here, got {_shown(n)}, "
+            f"which would take {size}: ask for fewer"
+        )
+    return n
+
+
+def moderate(x: Any, name: str, what: str) -> None:
+    """Check that length-scales, standard deviations or widths lie between 1e-100 and 1e100."""
+    array = np.asarray(x)
+    bad = ~((array >= _SMALLEST_SCALE) & (array <= _LARGEST_SCALE))
+    if bad.any():
+        raise ValueError(
+            f"`{name}` must give {what} between {_SMALLEST_SCALE:g} and {_LARGEST_SCALE:g}, got "
+            f"{float(array[bad].flat[0]):g}: choose units in which the numbers are neither tiny nor huge"
+        )
 
 
 def choice(x: Any, name: str, options: Iterable[Any]) -> Any:
@@ -274,7 +333,7 @@ def covariance(c: ArrayLike, name: str, dim: int) -> Array:
         raise ValueError(
             f"`{name}` must be symmetric, but it differs from its transpose by {asymmetry:.3g}: pass (C + C.T) / 2"
         )
-    array = 0.5 * (array + array.T)
+    array = 0.5 * array + 0.5 * array.T  # the sum itself may overflow
     try:
         np.linalg.cholesky(array)
     except np.linalg.LinAlgError:
@@ -283,6 +342,7 @@ def covariance(c: ArrayLike, name: str, dim: int) -> Array:
             f"`{name}` must be positive definite, got a smallest eigenvalue of {smallest:.3g}: check its entries, "
             "drop coordinates that are functions of others, or add a small multiple of the identity"
         ) from None
+    moderate(np.sqrt(np.diagonal(array)), name, "standard deviations")
     return array
 
 
@@ -324,6 +384,11 @@ def frozen_distributions(distributions: Any, name: str) -> tuple[Any, ...]:
             raise ValueError(
                 f"`{name}[{i}]` is vonmises, whose density repeats itself and integrates to infinity: pass "
                 "stats.vonmises_line with the same parameters"
+            )
+        if p.dist.name in ("levy_stable", "studentized_range"):  # one value takes scipy milliseconds to seconds
+            raise ValueError(
+                f"`{name}[{i}]` is {p.dist.name}, whose density and quantiles scipy finds by an integration for each "
+                "value, too slowly for a measure: pass fwbq.Empirical(distribution.rvs(10_000)[:, None])"
             )
         if not np.isfinite(p.ppf(0.5)):
             raise ValueError(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _validate
+from ._threads import one_blas_thread
 from .kernels import ExpQuad, RandomFourier
 
 FloatArray = NDArray[np.float64]
@@ -60,6 +61,7 @@ class Thinned:
         return f"Thinned({n} states, d = {d}, mmd {self.mmd:.3g}; every state in turn {self.mmd_every:.3g})"
 
 
+@one_blas_thread
 def thin(states: ArrayLike, n: int, *, rng: Any = None) -> Thinned:
     r"""Choose n different states of a chain, so that their averages are close to the averages over the whole chain.
 

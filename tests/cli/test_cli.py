@@ -255,3 +255,69 @@ def test_python_dash_m_and_plain_output(tmp_path):
 def test_completion_is_offered(capsys):
     assert run(["--help"]) == 0
     assert "--install-completion" in capsys.readouterr().out
+
+
+def test_tolerance_is_half_the_width_of_the_interval(here, capsys):
+    """The exit code says what the status says, also where the standard deviation is below the tolerance."""
+    arguments = ["integrate", "integrands:bump", "--measure", "gaussian(mean=[0,0], cov=9)", "--n", "25", "--json"]
+    assert run(arguments) == 0
+    low, high = json.loads(capsys.readouterr().out)["interval"]
+    half = (high - low) / 2
+    assert run([*arguments, "--tol", repr(0.9 * half)]) == 3
+    missed = json.loads(capsys.readouterr().out)
+    assert "not reached" in missed["status"] and missed["sd"] < 0.9 * half
+    assert run([*arguments, "--tol", repr(1.1 * half)]) == 0
+    assert "not reached" not in json.loads(capsys.readouterr().out)["status"]
+
+
+@pytest.mark.parametrize("unit", [1.0, 1000.0, 1e-6])
+def test_rules_follow_the_scale_of_the_measure(here, capsys, unit):
+    arguments = ["rule", "--measure", f"uniform(lower=[0,0], upper=[{unit},{unit}])", "--n", "20", "-o", "rule.csv"]
+    assert run(arguments) == 0
+    assert "note" not in capsys.readouterr().err
+    table = pd.read_csv("rule.csv")
+    weights = table["weight"].to_numpy()
+    assert len(weights) == 20
+    assert weights.sum() == pytest.approx(1.0, abs=1e-12)
+    assert weights @ (table["x1"].to_numpy() / unit) ** 2 == pytest.approx(1 / 3, abs=0.02)
+
+
+def test_large_weights_are_said(here, capsys):
+    arguments = ["rule", "--measure", "uniform(lower=[0], upper=[1])", "--kernel", "expquad(1)", "--n", "5"]
+    assert run([*arguments, "--prior-mean", "zero", "-o", "rule.json"]) == 0
+    assert "absolute weights sum to" in capsys.readouterr().err
+    assert fwbq.load_rule("rule.json").sum_abs_weights > 100
+
+
+def test_no_arguments_are_a_request_for_help(capsys):
+    assert run([]) == 0
+    captured = capsys.readouterr()
+    assert "Usage" in captured.out and "integrate" in captured.out and captured.err == ""
+
+
+@pytest.mark.parametrize("command", [[], ["demo"], ["integrate"], ["rule"], ["select"], ["paper"], ["data"]])
+def test_flags_take_no_value(command, capsys):
+    assert run([*command, "--help"]) == 0
+    text = capsys.readouterr().out
+    assert "--help" in text and "bool" not in text.lower()
+
+
+def test_hostile_input_is_refused_briefly(here, capsys):
+    cell = "x" * 10_000_000
+    (here / "cell.csv").write_text(f"time,variable,value\n0,S,{cell}\n1,S,1\n")
+    nested = "[" * 3000 + "0" + "]" * 3000
+    many = "+".join(["expquad(1)"] * 20_000)
+    square = ["--measure", "uniform(lower=[0], upper=[1])"]
+    for arguments, word in (
+        (["select", "cell.csv"], "column 'value'"),
+        (["select", os.devnull], "file"),
+        (["rule", "--measure", "product(norm(0), cov=2)", "-o", "r.csv"], "cov"),
+        (["rule", *square, "--kernel", "'a' * 800000000", "-o", "r.csv"], "numbers"),
+        (["rule", *square, "--kernel", many, "-o", "r.csv"], "nested"),
+        (["rule", "--measure", f"uniform(lower={nested}, upper=[1])", "-o", "r.csv"], "nested"),
+        (["rule", "--measure", "product(levy_stable(1.5, 0))", "-o", "r.csv"], "levy_stable"),
+        (["rule", "--measure", "product(studentized_range(3, 10))", "-o", "r.csv"], "studentized_range"),
+    ):
+        code, text = error_of(arguments, capsys)
+        assert code == 2, text
+        assert word in text and len(text) < 1100

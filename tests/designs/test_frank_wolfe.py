@@ -154,7 +154,8 @@ def test_relations_along_a_run(embedding, step):
         h = embedding.kernel(design.candidates, rule.points) @ rule.weights - embedding.mean(design.candidates)
         inner = rule.weights @ (embedding.kernel(rule.points) @ rule.weights - embedding.mean(rule.points))
         assert trace.gap[m - 1] == pytest.approx(inner - h.min(), abs=1e-13)
-        assert fwbq.bayes_rule(embedding, design.take(m)).mmd2 <= rule.mmd2 * (1 + 1e-12)
+        best = fwbq.bayes_rule(embedding, design.take(m))
+        assert best.mmd2 <= rule.mmd2 + rule.floor + 2 * best.floor
     assert (trace.gap >= 0).all() and (trace.mmd2 >= 0).all()
     # mu lies so near the hull of the candidates that the gap bounds the error itself here.
     assert (trace.mmd2 <= 2 * trace.gap).all()
@@ -240,7 +241,7 @@ def test_a_single_candidate(embedding, step):
     rule = design.rule(5)
     assert len(rule) == 1 and rule.weights[0] == pytest.approx(1.0, abs=1e-15)
     assert np.allclose(design.trace.mmd2, design.trace.mmd2[0], rtol=0, atol=1e-14)
-    assert (design.trace.gap <= 1e-15).all()
+    assert (design.trace.gap <= 1e-14).all()  # zero but for some dozens of roundings of numbers below one
 
 
 def test_the_error_is_never_negative_where_the_mean_element_is_reached():

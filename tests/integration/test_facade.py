@@ -1,5 +1,6 @@
 """integrate(): answers, equivariance, stopping, and the paper's method to the bit."""
 
+import inspect
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
@@ -515,3 +516,38 @@ class TestRuleInTheCoordinatesOfTheIntegrand:
         np.testing.assert_array_equal(again.weights, result.rule.weights)
         more = fwbq.SBQ(loaded.embedding, 500, rng=0, known=result.points, prior_mean="constant")
         assert more.rule(5).mmd2 < result.rule.mmd2
+
+
+def test_a_sample_of_which_every_point_is_evaluated_reaches_any_tolerance():
+    """However few points it has: the sum is known, and there is nothing to predict."""
+    result = fwbq.integrate(lambda x: np.exp(x[:, 0]), fwbq.Empirical([[0.0], [1.0], [9.0]]), tol=1e-9, rng=0)
+    assert result.success and result.reason is fwbq.Reason.TOLERANCE
+    assert result.mean == pytest.approx((1.0 + np.e + np.exp(9.0)) / 3.0, rel=1e-15)
+
+
+@pytest.mark.parametrize("tol", [None, 1e-9])
+def test_a_kernel_that_does_not_fit_is_said_once_at_the_line_of_the_call(monkeypatch, tol):
+    """Also with a tolerance, where the posterior is looked at many times before it is returned."""
+    monkeypatch.setattr("fwbq.integration.model.DISAGREEMENT", 0.0)  # no kernel is good enough
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        here = inspect.currentframe().f_lineno + 1
+        fwbq.integrate(lambda x: np.cos(x[:, 0]), fwbq.Uniform([0.0], [1.0]), n=12, tol=tol, rng=0)
+    misfit = [w for w in caught if "leave-one-out" in str(w.message)]
+    assert [(w.filename, w.lineno) for w in misfit] == [(__file__, here)]
+
+
+def test_warnings_point_at_the_line_of_the_call():
+    stein = fwbq.embed(fwbq.Stein(fwbq.ExpQuad(1.0), lambda x: -x), fwbq.Gaussian([0.0], [[1.0]]))
+    sample = fwbq.embed(fwbq.ExpQuad(1.0), fwbq.Empirical([[0.0], [1.0]]))
+    for call in (
+        lambda: fwbq.integrate(np.cos, fwbq.Uniform([0.0], [1.0]), n=8, tol=1e-12, vectorized=False, rng=0),
+        lambda: fwbq.bayes_rule(stein, [[0.0]]),
+        lambda: fwbq.SBQ(sample).take(5),
+        lambda: fwbq.RandomPivot(sample, rng=0).rule(5),
+    ):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            call()
+        assert caught
+        assert {w.filename for w in caught} == {__file__}

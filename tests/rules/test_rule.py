@@ -1,5 +1,6 @@
 """Rules: the stated error is true, whatever the points, and no weights do better than those of Bayesian quadrature."""
 
+import math
 import warnings
 from itertools import pairwise
 
@@ -81,7 +82,7 @@ def test_forty_points_honest_and_below_1e7():
     rule = fwbq.bayes_rule(embedding(), grid(40))
     truth = Truth(grid(40), 1.0)
     assert float(mpmath.sqrt(truth.best()[0])) == pytest.approx(1.9e-9, rel=0.03)
-    assert float(mpmath.sqrt(truth.mmd2(rule.weights))) <= rule.mmd < 1e-7
+    assert truth.mmd2(rule.weights) <= mpf(rule.mmd2) * mpf("1.0101") and rule.mmd < 1e-7
     assert "limited by rounding" in rule.status and "numerical rank" in rule.status
 
 
@@ -102,14 +103,14 @@ SETS = {
 @pytest.mark.parametrize("lengthscale", [0.3, 1.0, 2.7])
 @pytest.mark.parametrize("name", SETS)
 def test_stated_error_is_true(name, lengthscale, prior_mean):
-    """Never an understatement of more than 1 %, never negative, and within the floor of the truth."""
+    """Below the truth by at most the floor and at most 1 %, never negative, above it by at most two floors."""
     rule = fwbq.bayes_rule(embedding(lengthscale), SETS[name], prior_mean=prior_mean)
     truth = Truth(rule.points, lengthscale).mmd2(rule.weights)
     assert rule.mmd2 > 0.0 and rule.floor > 0.0
-    assert truth <= mpf(rule.mmd2) * mpf("1.0101")
+    assert truth <= mpf(rule.mmd2) * mpf("1.0101") and truth <= mpf(rule.mmd2) + mpf(rule.floor)
     assert mpf(rule.mmd2) <= truth + 2 * mpf(rule.floor)
     if prior_mean == "constant":
-        assert rule.weights.sum() == pytest.approx(1.0, abs=1e-15 * max(1.0, rule.sum_abs_weights))
+        assert math.fsum(rule.weights) == pytest.approx(1.0, abs=1e-15 * max(1.0, rule.sum_abs_weights))
 
 
 @pytest.mark.parametrize("prior_mean", ["zero", "constant"])
@@ -175,6 +176,15 @@ def some_points(emb, n, seed=0):
     return emb.measure.sample(n, rng=seed)
 
 
+def not_above(rule, other):
+    """Whether the error of a rule exceeds that of another by no more than float64 leaves open.
+
+    What is stated lies between the truth minus the floor and the truth plus twice the floor; the last factor is the
+    rounding of this comparison.
+    """
+    return rule.mmd2 <= (other.mmd2 + other.floor + 2 * rule.floor) * (1 + 1e-15)
+
+
 @pytest.mark.parametrize("name", EMBEDDINGS)
 @pytest.mark.parametrize("n", [1, 6, 40])
 def test_no_weights_do_better(name, n):
@@ -187,8 +197,11 @@ def test_no_weights_do_better(name, n):
     others += [fwbq.weighted_rule(emb, best.points, w) for w in (perturbed, rng.dirichlet(np.ones(len(best))))]
     others.append(fwbq.bayes_rule(emb, x, max_abs_weights=1.0))
     for other in others:
-        assert best.mmd2 <= other.mmd2 * (1 + 1e-12)
-    assert others[2].mmd2 <= others[1].mmd2 * (1 + 1e-9) <= others[0].mmd2 * (1 + 1e-8)
+        assert not_above(best, other)
+    # The quadratic programme of the simplex is solved to 1e-10 of the kernel's variance.
+    uniform, simplex, constant = others[:3]
+    assert not_above(constant, simplex)
+    assert simplex.mmd2 <= uniform.mmd2 + uniform.floor + 2 * simplex.floor + 1e-10 * emb.kernel.diag(x).max()
 
 
 @pytest.mark.parametrize("lengthscale", [1.0, 3.0])
@@ -196,11 +209,11 @@ def test_no_weights_do_better(name, n):
 @pytest.mark.parametrize("n", [12, 25, 50, 100])
 def test_no_weights_do_better_near_the_floor(n, half, lengthscale):
     emb, x = embedding(lengthscale), grid(n, half)
-    best = fwbq.bayes_rule(emb, x).mmd2
-    assert best <= fwbq.simplex_rule(emb, x).mmd2 * (1 + 1e-3)
-    assert best <= fwbq.bayes_rule(emb, x, prior_mean="constant").mmd2 * (1 + 1e-3)
+    best = fwbq.bayes_rule(emb, x)
+    assert not_above(best, fwbq.simplex_rule(emb, x))
+    assert not_above(best, fwbq.bayes_rule(emb, x, prior_mean="constant"))
     density = np.exp(-0.5 * x[:, 0] ** 2)  # the trapezoidal rule, excellent here
-    assert best <= fwbq.mmd2(emb, x, density / density.sum()) * (1 + 1e-3)
+    assert not_above(best, fwbq.weighted_rule(emb, x, density / density.sum()))
 
 
 @pytest.mark.parametrize("name", EMBEDDINGS)
@@ -381,15 +394,15 @@ def test_cap_on_the_weights(points, cap, prior_mean):
         np.testing.assert_array_equal(rule.weights, free.weights)
     else:
         assert "capped at" in rule.status
-        assert rule.mmd2 >= free.mmd2
+        assert not_above(free, rule)
         assert rule.sum_abs_weights > 0.98 * cap or prior_mean == "constant"
     if prior_mean == "constant":
         assert rule.weights.sum() == pytest.approx(1.0, abs=1e-10)
 
 
 def test_a_looser_cap_never_costs():
-    errors = [fwbq.bayes_rule(embedding(), SETS["dense"], max_abs_weights=c).mmd2 for c in (0.5, 1.0, 2.0, 10.0, 100.0)]
-    assert np.all(np.diff(errors) <= 0.0)
+    rules = [fwbq.bayes_rule(embedding(), SETS["dense"], max_abs_weights=c) for c in (0.5, 1.0, 2.0, 10.0, 100.0)]
+    assert all(not_above(looser, tighter) for tighter, looser in pairwise(rules))
 
 
 def test_bad_input_is_named():
@@ -442,11 +455,16 @@ def test_primal_algebra_agrees_with_dense_least_squares(n_features, n, prior_mea
     rule = fwbq.bayes_rule(emb, x, prior_mean=prior_mean)
     phi, m = emb.kernel.features(x), emb.mean_features
     residual = rule.weights @ phi - m
-    assert residual @ residual <= rule.mmd2 <= residual @ residual * 1.01 + rule.floor
+    # Each entry is a sum of n + 1 products, off by as many roundings of its terms; its square by twice that times it.
+    roundoff = np.finfo(float).eps / 2
+    off = np.linalg.norm((n + 1) * roundoff * (np.abs(rule.weights) @ np.abs(phi) + np.abs(m)))
+    square = residual @ residual
+    allowance = 2 * off * (np.sqrt(square) + off) + (n_features + 1) * roundoff * square
+    assert square - rule.floor - allowance <= rule.mmd2 <= square + 2 * rule.floor + allowance
     # The gradient of the squared error vanishes, along 1 or in full.
     gradient = phi @ residual
     if prior_mean == "constant":
-        assert rule.weights.sum() == pytest.approx(1.0, abs=1e-15 * rule.sum_abs_weights)
+        assert math.fsum(rule.weights) == pytest.approx(1.0, abs=1e-15 * rule.sum_abs_weights)
         gradient = gradient - gradient.mean()
     assert np.max(np.abs(gradient)) < 1e-10
     assert rule.rank <= min(n, n_features)
@@ -476,7 +494,7 @@ def test_zero_mean_element_needs_the_constant():
         warnings.simplefilter("error")
         rule = fwbq.bayes_rule(emb, x, prior_mean="constant")
     K = emb.kernel(x)
-    assert rule.weights.sum() == pytest.approx(1.0, abs=1e-15 * rule.sum_abs_weights)
+    assert math.fsum(rule.weights) == pytest.approx(1.0, abs=1e-15 * rule.sum_abs_weights)
     assert rule.mmd2 == pytest.approx(rule.weights @ K @ rule.weights, rel=1e-6, abs=2 * rule.floor)
     assert rule.mmd2 < fwbq.uniform_rule(emb, x).mmd2
     # Moments of N(0, 1) come out of an unnormalised score.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._threads import one_blas_thread
 from ..measures import TruncatedGaussian
 from ..selection import Comparison, Family, LogScale, compare_families
 from . import _checks
@@ -65,6 +66,7 @@ class KineticFamily:
         """True: the models of a family are the same function of the same data, so that they share length-scales."""
         return True
 
+    @one_blas_thread
     def log_integrands(self, x: FloatArray, which: NDArray[np.intp]) -> FloatArray:
         """Return log likelihoods (n, len(which))."""
         models = [self.names[i] for i in which]
@@ -79,6 +81,7 @@ class KineticFamily:
         return {"data": digest.hexdigest(), "truncated": self.truncated, "models": [list(name) for name in self.names]}
 
 
+@one_blas_thread
 def compare(
     dataset: Dataset,
     *,

@@ -2,7 +2,6 @@ r"""Log marginal likelihood of the kinetic models given K, for many models and d
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Literal, overload
@@ -12,7 +11,7 @@ from numpy.exceptions import RankWarning
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
-from .. import _validate
+from .. import _validate, _warnings
 from . import _checks
 from .dataset import Dataset
 from .kinetics import Base, BoolArray, Columns, FloatArray, Increments, IntArray, increments, projected_squares
@@ -205,12 +204,11 @@ def log_likelihood_block(
     if deficient.any():
         j = int(np.flatnonzero(deficient.any(axis=0))[0])
         names = tuple(dataset.names[e] for e in index[j])
-        warnings.warn(
+        _warnings.warn(
             f"{deficient.sum()} of {deficient.size} design matrices have dependent columns, e.g. model {names}: a "
             "silent enzyme, enzymes in proportion, or fewer increments than columns; what the data cannot tell apart "
             "is kept at the prior mean",
             RankWarning,
-            stacklevel=2,
         )
     return values
 

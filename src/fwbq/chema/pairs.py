@@ -32,6 +32,7 @@ from scipy.special import gammaln, logsumexp, stdtrit
 from .. import _validate
 from .._gauss import tensor_grid
 from .._linalg import CholeskyFactor
+from .._threads import one_blas_thread
 from ..designs import Spread
 from ..evaluation import Progress
 from ..kernels import Kernel
@@ -313,6 +314,7 @@ def threshold(lower: FloatArray, top: int) -> float:
     return float(np.partition(lower, -top)[-top]) if len(lower) >= top else -np.inf
 
 
+@one_blas_thread
 def _strip(dataset: Dataset, judge: _Judge, floor: float, top: int, most: int, first: int) -> _Found:
     """Judge all pairs (a, b) with a in the strip that begins at `first` and a < b; keep what may be in the `top`."""
     last = min(first + _STRIP, dataset.n_enzymes)
@@ -355,6 +357,7 @@ def _sifted(
     return found.only(centre + width >= floor)
 
 
+@one_blas_thread
 def screen(
     dataset: Dataset,
     *,
@@ -483,6 +486,7 @@ def _again(dataset: Dataset, judge: _Judge, full: Nodes, found: _Found, executor
     return replace(found, centre=centre, width=width)
 
 
+@one_blas_thread
 def _judged(dataset: Dataset, judge: _Judge, pairs: IntArray) -> tuple[FloatArray, FloatArray]:
     return judge(block_at(increments(dataset), pairs, judge.points)[0])
 

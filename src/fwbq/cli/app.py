@@ -10,12 +10,39 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from .. import __version__
 from .console import say
 
+#: Longest text of an error: a sentence or two are read, a cell of ten megabytes that was quoted in it is not.
+_LONGEST = 1000
+
+
+class _Command(TyperCommand):
+    """A command whose help shows no value for options that take none."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _plain_flags(super().get_params(ctx))
+
+
+class _Commands(TyperGroup):
+    """The same for the program itself."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _plain_flags(super().get_params(ctx))
+
+
+def _plain_flags(parameters: list[Any]) -> list[Any]:
+    for each in parameters:
+        if getattr(each, "is_flag", False):
+            each.metavar = ""
+    return parameters
+
+
 app = typer.Typer(
     name="fwbq",
+    cls=_Commands,
     help=(
         "Integrals with an honest error, and the choice among models that they are for.\n\n"
         "Begin with [bold]fwbq demo[/bold]: it compares 352 models of a data set that ships with the package, writes "
@@ -23,7 +50,6 @@ app = typer.Typer(
     ),
     epilog="Exit codes: 0 done, 1 the work failed, 2 the input was wrong, 3 not certain enough when the budget ended.",
     rich_markup_mode="rich",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
 
@@ -41,7 +67,7 @@ Quiet = Annotated[
 def run(arguments: Sequence[str]) -> int:
     """Run the command line on arguments and return its exit code."""
     debug = "--debug" in arguments
-    arguments = [a for a in arguments if a != "--debug"]
+    arguments = [a for a in arguments if a != "--debug"] or ["--help"]
     warnings.showwarning = _one_line
     try:
         outcome = app(args=list(arguments), standalone_mode=False, obj=shlex.join(["fwbq", *arguments]))
@@ -66,6 +92,8 @@ def _report(error: Exception) -> int:
         context = getattr(error, "ctx", None)
         hint = f" (see {context.command_path} --help)" if context is not None else ""
         return _fail(error.format_message() + hint, 2)
+    if isinstance(error, RecursionError):
+        return _fail("the input is nested too deeply to be read: write it with fewer brackets", 2)
     if isinstance(error, EvaluationError | RuntimeError) and not isinstance(error, JournalError):
         return _fail(str(error), 1)
     if isinstance(error, OSError):
@@ -79,12 +107,21 @@ def _report(error: Exception) -> int:
 
 
 def _fail(text: str, code: int) -> int:
-    sys.stderr.write(f"fwbq: {' '.join(text.split())}\n")
+    sys.stderr.write(f"fwbq: {_sentence(text)}\n")
     return code
 
 
 def _one_line(message: Any, category: Any, filename: Any, lineno: Any, file: Any = None, line: Any = None) -> None:
-    sys.stderr.write(f"fwbq: note: {' '.join(str(message).split())}\n")
+    sys.stderr.write(f"fwbq: note: {_sentence(str(message))}\n")
+
+
+def _sentence(text: str) -> str:
+    """Return the text on one line, cut in the middle where it is too long to be read."""
+    line = " ".join(text[: 10 * _LONGEST].split())
+    if len(text) <= _LONGEST:
+        return line
+    ending = " ".join(text[-_LONGEST // 4 :].split())
+    return f"{line[: 3 * _LONGEST // 4]} ... {ending}"
 
 
 def _version(wanted: bool) -> None:
@@ -103,7 +140,7 @@ def options(
     """Take the options before a command; `run` reads --debug wherever it stands."""
 
 
-@app.command(epilog="Example: [bold]fwbq demo --out out[/bold]")
+@app.command(cls=_Command, epilog="Example: [bold]fwbq demo --out out[/bold]")
 def demo(
     context: typer.Context,
     out: Annotated[Path, typer.Option(help="Directory for tables, figures and the report.")] = Path("fwbq-demo"),
@@ -126,10 +163,11 @@ def demo(
 
 
 @app.command(
+    cls=_Command,
     epilog=(
         "Examples:\n\n[bold]fwbq select data.csv --substrate S --stop 0.95 --out result --report[/bold]\n\n"
         "[bold]fwbq select arrays.csv --phospho 4EBP1_pS65 --total 3 --journal run.db --out result[/bold]"
-    )
+    ),
 )
 def select(
     context: typer.Context,
@@ -190,10 +228,11 @@ def _split(text: str | None) -> list[str] | None:
 
 
 @app.command(
+    cls=_Command,
     epilog=(
         'Example: [bold]fwbq integrate package.module:function --measure "gaussian(mean=\\[0,0], cov=1)" --n 100 '
         "--journal run.db[/bold]"
-    )
+    ),
 )
 def integrate(
     function: Annotated[str, typer.Argument(help="package.module:function, found from the current directory.")],
@@ -234,17 +273,24 @@ def integrate(
 
 
 @app.command(
+    cls=_Command,
     epilog=(
         'Example: [bold]fwbq rule --measure "uniform(lower=\\[0,0], upper=\\[1,1])" --kernel "matern52(0.3)" '
         "--n 100 --design sbq -o rule.csv[/bold]"
-    )
+    ),
 )
 def rule(
     measure: Annotated[str, typer.Option(help=_MEASURE_HELP)],
     output: Annotated[
         Path, typer.Option("--output", "-o", help="rule.json, rule.npz (both read by fwbq) or rule.csv.")
     ],
-    kernel: Annotated[str, typer.Option(help='The kernel, e.g. "expquad(lengthscale=0.8)".')] = "expquad(1.0)",
+    kernel: Annotated[
+        str | None,
+        typer.Option(
+            help='The kernel, e.g. "expquad(lengthscale=0.8)"; by default expquad with the standard deviations of the '
+            "measure as length-scales."
+        ),
+    ] = None,
     n: Annotated[int, typer.Option(help="Number of points.")] = 100,
     design: Annotated[
         Literal["sbq", "fw", "fwls", "pairwise", "pivot", "qmc", "mc", "obq"],
@@ -254,6 +300,12 @@ def rule(
         Literal["bayes", "design", "simplex", "uniform"],
         typer.Option(help="Bayesian quadrature weights, the design's own, positive ones, 1/n."),
     ] = "bayes",
+    prior_mean: Annotated[
+        Literal["constant", "zero"],
+        typer.Option(
+            help="For Bayesian weights: an unknown constant (weights that sum to one), or zero, as in the paper."
+        ),
+    ] = "constant",
     candidates: Annotated[int, typer.Option(help="Candidates that the design searches.")] = 10_000,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -268,13 +320,14 @@ def rule(
         n=n,
         design=design,
         weights=weights,
+        prior_mean=prior_mean,
         candidates=candidates,
         seed=seed,
         as_json=as_json,
     )
 
 
-@app.command(epilog="Example: [bold]fwbq thin chain.csv -n 100 -o points.csv[/bold]")
+@app.command(cls=_Command, epilog="Example: [bold]fwbq thin chain.csv -n 100 -o points.csv[/bold]")
 def thin(
     chain: Annotated[Path, typer.Argument(help="chain.csv (a column per coordinate) or chain.npy, (N, d).")],
     output: Annotated[Path, typer.Option("--output", "-o", help="points.csv or points.npy.")],
@@ -289,7 +342,7 @@ def thin(
     return thin_and_write(chain, output, n=n, burn=burn, seed=seed, as_json=as_json)
 
 
-@app.command(epilog="Examples: [bold]fwbq paper all --out figures[/bold], [bold]fwbq paper mmd[/bold]")
+@app.command(cls=_Command, epilog="Examples: [bold]fwbq paper all --out figures[/bold], [bold]fwbq paper mmd[/bold]")
 def paper(
     figure: Annotated[
         Literal["all", "mean-elements", "points", "mmd", "estimates", "models", "truncated", "features", "bounds"],
@@ -314,7 +367,7 @@ def paper(
     return 0
 
 
-@app.command(epilog="Example: [bold]fwbq data hpn-dream data[/bold]")
+@app.command(cls=_Command, epilog="Example: [bold]fwbq data hpn-dream data[/bold]")
 def data(
     name: Annotated[Literal["hpn-dream", "example"], typer.Argument(help="Which data set.")],
     directory: Annotated[Path, typer.Argument(help="Where to put it.")],

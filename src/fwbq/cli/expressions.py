@@ -51,6 +51,11 @@ def measure(text: str) -> Measure:
         return _from_file(Path(text))
     name, args, kwargs = _call(_parse(text, "measure"), "measure")
     if name == "product":
+        if kwargs:
+            raise ValueError(
+                f"`measure` product takes distributions only, got {next(iter(kwargs))}=...: write it in "
+                "the brackets of a distribution, e.g. product(norm(loc=0, scale=2))"
+            )
         return measures.Product([_frozen(arg) for arg in args])
     return _make(
         _MEASURES,
@@ -80,7 +85,9 @@ def _kernel(node: ast.expr) -> Any:
         left, right = _kernel(node.left), _kernel(node.right)
         return left + right if isinstance(node.op, ast.Add) else left * right
     if isinstance(node, ast.Constant):
-        return _literal(node, "kernel")
+        if type(node.value) not in (int, float):
+            raise ValueError(f"`kernel` takes kernels and numbers, got {_shortened(repr(node.value))}")
+        return node.value
     name, args, kwargs = _call(node, "kernel")
     return _make(
         _KERNELS,
@@ -94,8 +101,14 @@ def _kernel(node: ast.expr) -> Any:
 def _parse(text: str, what: str) -> ast.expr:
     try:
         return ast.parse(text.strip(), mode="eval").body
-    except SyntaxError as error:
-        raise ValueError(f"`{what}` {text!r} cannot be read: {error.msg}; write e.g. {_EXAMPLES[what]}") from None
+    except (SyntaxError, ValueError, MemoryError) as error:  # the last two for null bytes and for deep nesting
+        reason = error.msg if isinstance(error, SyntaxError) else str(error) or "it is nested too deeply"
+        shown = _shortened(text)
+        raise ValueError(f"`{what}` {shown!r} cannot be read: {reason}; write e.g. {_EXAMPLES[what]}") from None
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 200 else text[:150] + "..."
 
 
 _EXAMPLES = {"measure": '"gaussian(mean=[0, 0], cov=1)"', "kernel": '"expquad(lengthscale=1)"'}
@@ -121,7 +134,9 @@ def _literal(node: ast.expr, what: str) -> Any:
     try:
         return ast.literal_eval(node)
     except ValueError:
-        raise ValueError(f"`{what}` takes numbers and lists of numbers; got {ast.unparse(node)!r}") from None
+        raise ValueError(
+            f"`{what}` takes numbers and lists of numbers; got {_shortened(ast.unparse(node))!r}"
+        ) from None
 
 
 def _frozen(node: ast.expr) -> Any:
@@ -147,6 +162,8 @@ def _make(known: dict[str, Callable[..., T]], what: str, name: str, args: list[A
 
 
 def _from_file(path: Path) -> Measure:
+    if path.exists() and not path.is_file():
+        raise ValueError(f"`measure` {str(path)!r} is not a file: pass a .toml or .json file")
     try:
         text = path.read_text()
     except OSError as error:

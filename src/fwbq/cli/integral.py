@@ -86,4 +86,4 @@ def integrate_and_print(
         ]
         table(f"{function} under {measure}", ["integral", "mean", "sd", f"{level:.0%} interval"], rows)
         say(f"{result.n_evaluations} evaluations; {result.status}")
-    return NOT_CERTAIN if tol is not None and not np.all(np.asarray(result.sd) <= tol) else 0
+    return 0 if result.success else NOT_CERTAIN

@@ -6,32 +6,44 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .. import designs
+import numpy as np
+
+from .. import _warnings, designs
 from ..embeddings import embed
-from ..rules import Rule, bayes_rule, simplex_rule, uniform_rule
+from ..kernels import ExpQuad
+from ..measures import Measure
+from ..rules import PriorMean, Rule, bayes_rule, simplex_rule, uniform_rule
 from . import expressions
 from .console import say, say_json
 
 _DESIGNS: dict[str, Callable[..., Any]] = {
-    "sbq": lambda e, m, s: designs.SBQ(e, candidates=m, rng=s),
-    "fw": lambda e, m, s: designs.FrankWolfe(e, step="herding", candidates=m, rng=s),
-    "fwls": lambda e, m, s: designs.FrankWolfe(e, step="line-search", candidates=m, rng=s),
-    "pairwise": lambda e, m, s: designs.BlendedPairwise(e, candidates=m, rng=s),
-    "pivot": lambda e, m, s: designs.RandomPivot(e, candidates=m, rng=s),
-    "qmc": lambda e, m, s: designs.QMC(e, rng=s),
-    "mc": lambda e, m, s: designs.MonteCarlo(e, rng=s),
-    "obq": lambda e, m, s: designs.OBQ(e, candidates=m, rng=s),
+    "sbq": lambda e, m, s, p: designs.SBQ(e, candidates=m, rng=s, prior_mean=p),
+    "fw": lambda e, m, s, p: designs.FrankWolfe(e, step="herding", candidates=m, rng=s),
+    "fwls": lambda e, m, s, p: designs.FrankWolfe(e, step="line-search", candidates=m, rng=s),
+    "pairwise": lambda e, m, s, p: designs.BlendedPairwise(e, candidates=m, rng=s),
+    "pivot": lambda e, m, s, p: designs.RandomPivot(e, candidates=m, rng=s, prior_mean=p),
+    "qmc": lambda e, m, s, p: designs.QMC(e, rng=s),
+    "mc": lambda e, m, s, p: designs.MonteCarlo(e, rng=s),
+    "obq": lambda e, m, s, p: designs.OBQ(e, candidates=m, rng=s, prior_mean=p),
 }
+#: Errors in the values may grow by the factor sum |w|; a rule that costs two digits is worth a word.
+LARGE_WEIGHTS = 100.0
+
+
+def default_kernel(measure: Measure) -> ExpQuad:
+    """Return the kernel whose length-scales are the standard deviations of the measure; 1 where it does not vary."""
+    return ExpQuad(np.where(measure.scale > 0.0, measure.scale, 1.0))
 
 
 def rule_and_write(
     measure: str,
     output: Path,
     *,
-    kernel: str,
+    kernel: str | None,
     n: int,
     design: str,
     weights: str,
+    prior_mean: PriorMean,
     candidates: int,
     seed: int,
     as_json: bool,
@@ -39,17 +51,25 @@ def rule_and_write(
     """Make the rule, save it by the suffix of `output`, and say what it is."""
     if output.suffix.lower() not in (".json", ".npz", ".csv"):
         raise ValueError(f"`--output` {str(output)!r} must end in .json, .npz or .csv")
-    embedding = embed(expressions.kernel(kernel), expressions.measure(measure))
-    chosen = _DESIGNS[design](embedding, candidates, seed)
+    where = expressions.measure(measure)
+    embedding = embed(default_kernel(where) if kernel is None else expressions.kernel(kernel), where)
+    chosen = _DESIGNS[design](embedding, candidates, seed, prior_mean)
     made: Rule
     if weights == "design":
         made = chosen.rule(n)
+    elif weights == "bayes":
+        made = bayes_rule(embedding, chosen.take(n), prior_mean=prior_mean)
     else:
-        make = {"bayes": bayes_rule, "simplex": simplex_rule, "uniform": uniform_rule}[weights]
-        made = make(embedding, chosen.take(n))
+        made = {"simplex": simplex_rule, "uniform": uniform_rule}[weights](embedding, chosen.take(n))
+    if made.sum_abs_weights > LARGE_WEIGHTS:
+        _warnings.warn(
+            f"the absolute weights sum to {made.sum_abs_weights:.3g}, and errors in the values of a function may grow "
+            "by this factor: use fewer points, a rougher kernel such as matern52, or --weights simplex"
+        )
     made.save(output)
     facts = {
         "points": len(made.points),
+        "kernel": repr(embedding.kernel),
         "dimension": int(made.points.shape[1]),
         "mmd": made.mmd,
         "sum_abs_weights": made.sum_abs_weights,

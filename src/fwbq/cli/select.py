@@ -30,6 +30,8 @@ def read_data(
     """Read a tidy CSV or, when its columns begin with TR:, DA: or DV:, a MIDAS file."""
     if not path.exists():
         raise ValueError(f"`data` {str(path)!r} does not exist")
+    if not path.is_file():
+        raise ValueError(f"`data` {str(path)!r} must be a file that can be read twice: save the table to a file first")
     with path.open(encoding="utf-8-sig", errors="replace") as file:
         header = file.readline()
     columns = [column.strip().strip('"') for column in header.split(",")]

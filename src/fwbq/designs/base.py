@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import nan
@@ -10,13 +9,16 @@ from math import nan
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _validate
+from .. import _validate, _warnings
 from .._lock import Lock
+from .._threads import one_blas_thread
 from ..embeddings import Embedding
 from ..rules import Rule
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
+
+_RECORD = 18  # what the lists of gap, error, step and index take per iterate, in units of 8 bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +92,7 @@ class PointSequence(ABC):
         """One line: how many iterates there are, and why there can be no more if so."""
         return f"{len(self)} points; " + (self._stopped or "can be extended")
 
+    @one_blas_thread
     def take(self, n: int) -> FloatArray:
         """Return the first `n` iterates, repeats included; only what is new is computed.
 
@@ -108,13 +111,13 @@ class PointSequence(ABC):
 
     def _reach(self, n: int) -> int:
         """Compute up to `n` iterates if possible and return how many of the `n` exist."""
-        n = _validate.count(n, "n")
+        n = _validate.fits_in_memory(_validate.count(n, "n"), self._points.shape[1] + _RECORD, "n", "points")
         with self._lock:  # what exists is never changed: only the making of more must not happen twice at once
             if n > len(self) and self._stopped is None:
                 self._extend(n)
         if len(self) < n:
             message = f"only {len(self)} of the {n} points asked for exist: {self._stopped}"
-            warnings.warn(message, RuntimeWarning, stacklevel=3)
+            _warnings.warn(message)
         return min(n, len(self))
 
     def _append(self, point: FloatArray, *, index: int = -1) -> None:
@@ -175,6 +178,7 @@ class Design(PointSequence):
                 self._trace = Trace(*arrays)
             return self._trace
 
+    @one_blas_thread
     def rule(self, n: int) -> Rule:
         """Return the known points, if there are any, and the first `n` iterates, with the design's own weights.
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..embeddings import Embedding
 
 DEFAULT_CANDIDATES = 10_000  # the lower end of what the paper uses (10,000 to 50,000)
+_VECTORS = 4  # vectors over the candidates that every search holds: mean, diagonal, potential, order
 BLOCK = 32_768  # rows per block: potential, mean and column stay in a cache, and calls cost little beside the work
 
 
@@ -45,8 +46,9 @@ def candidate_points(
     measure = embedding.measure
     if candidates is None and isinstance(measure, Empirical):
         points = measure.points
-    elif candidates is None or np.ndim(candidates) == 0:
+    elif candidates is None or np.isscalar(candidates) or (isinstance(candidates, np.ndarray) and candidates.ndim == 0):
         m = _validate.count(DEFAULT_CANDIDATES if candidates is None else candidates, "candidates")
+        _validate.fits_in_memory(m, embedding.dim + _VECTORS, "candidates", "candidates")
         rng = _validate.generator(rng)
         if not isinstance(measure, Empirical):
             points = measure.sample(m, rng)
@@ -56,7 +58,7 @@ def candidate_points(
             points = measure.points[np.sort(rng.choice(len(measure.points), m, replace=False))]
     else:
         points = _validate.points(candidates, "candidates", embedding.dim)
-        _validate.count(len(points), "candidates")
+        _validate.at_least_one_point(points, "candidates")
     return _validate.readonly(points)
 
 

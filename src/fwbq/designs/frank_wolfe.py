@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _validate
+from .._threads import one_blas_thread
 from ..rules import Rule, weighted_rule
 from .base import Design, FloatArray
 from .candidates import ORACLES, LinearOracle, Potential, candidate_points
@@ -131,6 +132,7 @@ class FrankWolfe(Design):
     True
     """
 
+    @one_blas_thread
     def __init__(
         self,
         embedding: Embedding,

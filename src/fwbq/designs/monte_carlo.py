@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import _validate
+from .._threads import one_blas_thread
 from ..rules import Rule, weighted_rule
 from .base import Design, FloatArray, Trace
 
@@ -22,7 +23,8 @@ class EqualWeightDesign(Design):
 
     def __init__(self, embedding: Embedding) -> None:
         super().__init__(embedding)
-        self._stream = np.empty((0, embedding.dim))
+        self._block = np.empty((0, embedding.dim))
+        self._blocks = 0
         self._gram_sum = 0.0
         self._mean_sum = 0.0
         self._traced = 0
@@ -32,15 +34,16 @@ class EqualWeightDesign(Design):
         """Return the next BLOCK points (BLOCK, d) of the stream."""
 
     def _extend(self, n: int) -> None:
-        while len(self._stream) < n:
-            self._stream = np.concatenate([self._stream, self._next_block()])
         for i in range(len(self), n):
-            self._record(self._stream[i], step=1.0 / (i + 1))
+            if i >= self._blocks * BLOCK:
+                self._block, self._blocks = self._next_block(), self._blocks + 1
+            self._record(self._block[i % BLOCK], step=1.0 / (i + 1))
 
     def _rule(self, n: int) -> Rule:
         return weighted_rule(self._embedding, self._points[:n], np.full(n, 1.0 / n))
 
     @property
+    @one_blas_thread
     def trace(self) -> Trace:
         """Step and squared worst-case error; the errors of new points cost O(n) kernel evaluations each."""
         with self._lock:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _validate
+from .._threads import one_blas_thread
 from ..rules import PriorMean, Rule, bayes_rule
 from .base import FloatArray, Trace
 from .pivoted import prior_mean_for
@@ -65,6 +66,7 @@ class OBQ(PointSet):
     True
     """
 
+    @one_blas_thread
     def __init__(
         self,
         embedding: Embedding,

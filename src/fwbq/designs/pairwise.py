@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _validate
+from .._threads import one_blas_thread
 from ..rules import Rule, weighted_rule
 from ..rules.simplex import simplex_weights
 from .base import Design, FloatArray
@@ -215,6 +216,7 @@ class BlendedPairwise(Design):
     True
     """
 
+    @one_blas_thread
     def __init__(
         self,
         embedding: Embedding,
@@ -229,7 +231,7 @@ class BlendedPairwise(Design):
         super().__init__(
             embedding, None if known is None else _distinct(_validate.points(known, "known", embedding.dim))
         )
-        self._corrective = bool(corrective)
+        self._corrective = _validate.flag(corrective, "corrective")
         self._oracle = oracle if callable(oracle) else ORACLES[_validate.choice(oracle, "oracle", tuple(ORACLES))]
         points = candidate_points(embedding, candidates, _validate.generator(rng).spawn(1)[0])
         self._potential = Potential(embedding, points, STORED_BYTES)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _validate
+from .._threads import one_blas_thread
 from ..rules import PRIOR_MEANS, PriorMean, Rule, bayes_rule
 from .base import Design, FloatArray
 from .candidates import FirstRow, candidate_points
@@ -54,6 +55,7 @@ class PivotedDesign(Design):
         Points already part of the rule. Those that the kernel cannot tell from the others are passed over.
     """
 
+    @one_blas_thread
     def __init__(
         self,
         embedding: Embedding,

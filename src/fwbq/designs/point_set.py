@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 
 from .. import _validate
 from .._lock import Lock
+from .._threads import one_blas_thread
 from ..embeddings import Embedding
 from ..rules import Rule
 from .base import FloatArray
@@ -47,6 +48,7 @@ class PointSet(ABC):
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.status}>"
 
+    @one_blas_thread
     def take(self, n: int) -> FloatArray:
         """Return the set of `n` points.
 
@@ -62,6 +64,7 @@ class PointSet(ABC):
         """
         return self._points(n).copy()
 
+    @one_blas_thread
     def rule(self, n: int) -> Rule:
         """Return the set of `n` points with its own weights.
 

@@ -85,7 +85,7 @@ class QMC(EqualWeightDesign):
 
     def _next_block(self) -> FloatArray:
         if self._sequence == "lattice":
-            i = np.arange(len(self._stream), len(self._stream) + BLOCK)
+            i = np.arange(self._blocks * BLOCK, (self._blocks + 1) * BLOCK)
             # {phi_2(i) z} in integers: multiples of 2^-20, without rounding.
             steps = (_bit_reverse(i)[:, None] * LATTICE_VECTOR[: len(self._shift)]) % 2**LATTICE_BITS
             u = (steps / 2**LATTICE_BITS + self._shift) % 1.0

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import _validate
 from .._linalg import CholeskyFactor
+from .._threads import one_blas_thread
 from ..measures import Empirical
 from ..rules import Rule, bayes_rule, simplex_rule, uniform_rule, weighted_rule
 from .base import FloatArray
@@ -26,6 +27,7 @@ TOLERANCE = (
 )
 
 
+@one_blas_thread
 def refine(rule: Rule, *, max_iterations: int = MAX_ITERATIONS, max_abs_weights: float | None = None) -> Rule:
     r"""Move all the points of a rule together so that its worst-case error becomes as small as a local search makes it.
 

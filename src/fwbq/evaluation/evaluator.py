@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _validate
+from .._threads import users_blas_threads
 from ..measures import Measure
 from .calls import PROBE, Finding, Trouble, evaluate_rows, find_out, named
 from .dispatch import Dispatch, Landed, Task
@@ -300,6 +301,7 @@ class Evaluator:
         """All points skipped so far."""
         return tuple(self._failed.values())
 
+    @users_blas_threads
     def __call__(self, points: ArrayLike) -> Evaluations:
         """Evaluate f at each row of `points`.
 

@@ -12,7 +12,6 @@ import os
 import sqlite3
 import threading
 import time
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +21,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _validate
+from .. import _validate, _warnings
 
 __all__ = ["Journal", "JournalError", "point_keys"]
 
@@ -434,11 +433,9 @@ class Journal:
     def _warn_of_damage(self, series: str, point: bytes) -> None:
         name = f", series {series!r}" if series else ""
         at = np.frombuffer(point, "<f8").tolist() if len(point) % 8 == 0 else point.hex()
-        warnings.warn(
+        _warnings.warn(
             f"journal {str(self.path)!r}{name}: the value at point {at} is damaged (its checksum does not fit) and is "
             "not used; f is evaluated there again. Check the disk.",
-            RuntimeWarning,
-            stacklevel=4,
         )
 
     # -- use ----------------------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Any, Literal
@@ -11,8 +10,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _validate
+from .. import _validate, _warnings
 from .._reason import Reason
+from .._threads import one_blas_thread
 from ..evaluation import Evaluator, Journal, Progress
 from ..kernels import Stationary
 from ..measures import Measure
@@ -27,6 +27,7 @@ LEAST_FOR_TOL = 20
 MOST_FOR_TOL = 500
 
 
+@one_blas_thread
 def evidence(
     log_likelihood: Callable[[Array], Any],
     prior: Measure | None = None,
@@ -178,9 +179,9 @@ def evidence(
     found = found.ending(reason, tol)
     if found.n_skipped:
         message = f"the function failed at {found.n_skipped} of {asked} points, which were skipped"
-        warnings.warn(message, RuntimeWarning, stacklevel=2)
+        _warnings.warn(message)
     if not found.success:
-        warnings.warn(found.status, RuntimeWarning, stacklevel=2)
+        _warnings.warn(found.status)
     return found
 
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _validate
 from .._reason import Reason
+from .._threads import one_blas_thread
 from ..kernels import Stationary
 from ..measures import Measure
 from ..process import KernelFamily
@@ -197,6 +198,7 @@ class EvidenceRun:
 
     # Asking and telling
 
+    @one_blas_thread
     def ask(self, batch: int | None = None) -> Array:
         """Return the points to evaluate next, in the user's parameters.
 
@@ -221,6 +223,7 @@ class EvidenceRun:
         plan.asked = stop
         return np.array(points)
 
+    @one_blas_thread
     def tell(self, points: ArrayLike, values: ArrayLike) -> None:
         """Add log likelihoods.
 
@@ -513,6 +516,7 @@ class EvidenceRun:
 
     # The result
 
+    @one_blas_thread
     def result(self, reason: Reason | None = None, *, tol: float | None = None) -> Evidence:
         """Return the evidence given all values told so far.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import replace
@@ -13,8 +12,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _validate
+from .. import _validate, _warnings
 from .._reason import Reason
+from .._threads import one_blas_thread
 from ..designs import Design, PointSet
 from ..evaluation import Evaluator, Journal, Progress
 from ..kernels import Kernel, Stationary
@@ -31,6 +31,7 @@ FloatArray = NDArray[np.float64]
 #: Evaluations when neither `n` nor `tol` is given, and the most that a `tol` alone may use.
 DEFAULT_N = 100
 MOST_FOR_TOL = 500
+#: `tol` is half the width of the interval of this level.
 LEVEL_OF_TOL = 0.95
 #: No tolerance is accepted before so many values. Without this bound sqrt(x) on [0, 1] was "known" to 1e-3 after 12
 #: values (median), and half of the intervals held the truth; a narrow peak was "known" to 1e-12 after 8, none of which
@@ -38,6 +39,7 @@ LEVEL_OF_TOL = 0.95
 FEWEST_FOR_TOL = 20
 
 
+@one_blas_thread
 def integrate(
     f: Callable[[FloatArray], Any],
     measure: Measure,
@@ -181,7 +183,9 @@ def integrate(
                 surprised = not claim.only(done.kept).agrees(done.values[done.kept])
             run.tell(points[done.kept], done.values[done.kept])
             run.skip(points[~done.kept])
-            if tol is not None and not surprised and _reached(run, tol):
+            exhausted = run.reason is Reason.EXHAUSTED
+            surprised = surprised and not exhausted  # nothing is left that could be predicted
+            if tol is not None and not surprised and _reached(run, tol, exhausted):
                 reason = Reason.TOLERANCE
             elif run.ended:
                 reason = run.reason
@@ -195,13 +199,13 @@ def integrate(
     result = replace(run.result(status), reason=reason, success=success)
     if not success:
         cause = "" if reason is Reason.NOT_REACHED else f"tolerance {tol:g} not reached: "
-        warnings.warn(f"{cause}{status}", RuntimeWarning, stacklevel=2)
+        _warnings.warn(f"{cause}{status}")
     if result.n_skipped:
         message = f"f failed at {result.n_skipped} of {asked} points, which were skipped"
-        warnings.warn(message, RuntimeWarning, stacklevel=2)
+        _warnings.warn(message)
     remark = like_a_likelihood(result.values)
     if remark:
-        warnings.warn(remark, RuntimeWarning, stacklevel=2)
+        _warnings.warn(remark)
     return result
 
 
@@ -211,8 +215,8 @@ _SURPRISED = (
 )
 
 
-def _reached(run: Integration, tol: float) -> bool:
-    enough = run.n_evaluations >= (FEWEST_FOR_TOL if run.n_first else 1)
+def _reached(run: Integration, tol: float, exhausted: bool) -> bool:
+    enough = exhausted or run.n_evaluations >= (FEWEST_FOR_TOL if run.n_first else 1)
     return enough and run.half_width(LEVEL_OF_TOL) <= tol
 
 

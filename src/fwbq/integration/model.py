@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _validate, process
+from .. import _validate, _warnings, process
+from .._linalg import UNIT_ROUNDOFF
 from ..embeddings import Embedding, embed
 from ..kernels import Kernel, Stationary, Whitened
-from ..measures import Gaussian, Measure
+from ..measures import Empirical, Gaussian, Measure
 from ..posterior import (
     Amplitude,
     AveragedPosterior,
@@ -22,7 +22,7 @@ from ..posterior import (
     condition,
 )
 from ..process import DRAWS, FAMILIES, SCALE_MIXTURES, Fit, KernelFamily, LengthscalePrior
-from ..rules import PRIOR_MEANS, PriorMean, Rule, bayes_rule
+from ..rules import PRIOR_MEANS, PriorMean, Rule, bayes_rule, weighted_rule
 from .bisection import bisections
 from .forecast import Forecast, forecast
 from .frame import Frame, natural
@@ -75,7 +75,8 @@ class KernelModel:
             amplitude = _validate.positive(amplitude, "amplitude")
         self.amplitude = amplitude
         default = "constant" if isinstance(amplitude, str) else "zero"
-        self.prior_mean = cast("PriorMean", _validate.choice(prior_mean or default, "prior_mean", PRIOR_MEANS))
+        chosen = default if prior_mean is None else prior_mean
+        self.prior_mean = cast("PriorMean", _validate.choice(chosen, "prior_mean", PRIOR_MEANS))
         self.kernel = kernel
         self.measure = measure
         # A kernel that is given lives in the coordinates it was given for.
@@ -137,6 +138,8 @@ class KernelModel:
 
         The status of the result holds what is peculiar to the kernels or to the numbers, or nothing.
         """
+        if isinstance(self.measure, Empirical) and _hold_all(points, self.measure.points):
+            return self._sum(self.measure, points, values)
         if self.fixed is not None or len(points) < 3:
             embedding = self.original_embedding(self.first_embedding().kernel)
             rule = bayes_rule(embedding, points, prior_mean=self.prior_mean)
@@ -155,8 +158,37 @@ class KernelModel:
             posterior = self._average(x, values, found)
         embedding = self.original_embedding(found.kernel)
         rule = bayes_rule(embedding, points, prior_mean=self.prior_mean)
-        _warn_of_disagreement(rule, values)
         return IntegrationResult(posterior, rule, embedding.kernel, points, values, self._notes(rule, values))
+
+    def warn_of_misfit(self, result: IntegrationResult) -> None:
+        """Warn when leave-one-out errors are far larger than the fitted kernel expects of its own samples."""
+        if self.fixed is not None or len(result.rule) < 10 or result.rule.kind != "bayes":
+            return
+        estimates = amplitudes(result.rule, result.values)
+        ml, loo = np.atleast_1d(estimates.ml), np.atleast_1d(estimates.loo)
+        apart = float(np.max(loo[ml > 0.0] / ml[ml > 0.0], initial=0.0))
+        if apart > DISAGREEMENT:
+            _warnings.warn(
+                f"leave-one-out errors have {apart:.3g} times the variance the likelihood expects: the integrand is "
+                "not like a sample of any kernel tried (a jump, a narrow peak, noise?); the interval is widened "
+                "accordingly, but more evaluations or a kernel of your own are advised"
+            )
+
+    def _sum(self, measure: Empirical, points: FloatArray, values: FloatArray) -> IntegrationResult:
+        """Return the integral under a sample of which every point is evaluated: a sum, known but for its rounding."""
+        embedding = self.original_embedding(self.first_embedding().kernel)
+        rule = weighted_rule(embedding, measure.points, measure.weights)
+        row = {point.tobytes(): i for i, point in enumerate(points)}
+        f = values[[row[point.tobytes()] for point in rule.points + 0.0]]
+        rounding = (len(rule) + 1) * UNIT_ROUNDOFF * (rule.weights @ np.abs(f))
+        return IntegrationResult(
+            IntegralPosterior(rule.weights @ f, rounding, np.inf, 0.0),
+            rule,
+            embedding.kernel,
+            points,
+            values,
+            "the integral is a sum over the sample, and every term is known",
+        )
 
     def _notes(self, rule: Rule, values: FloatArray) -> str:
         trouble = "" if rule.status == "ok" else rule.status
@@ -227,17 +259,6 @@ def like_a_likelihood(values: FloatArray) -> str:
     )
 
 
-def _warn_of_disagreement(rule: Rule, values: FloatArray) -> None:
-    if len(rule) < 10:
-        return
-    estimates = amplitudes(rule, values)
-    ml, loo = np.atleast_1d(estimates.ml), np.atleast_1d(estimates.loo)
-    apart = float(np.max(loo[ml > 0.0] / ml[ml > 0.0], initial=0.0))
-    if apart > DISAGREEMENT:
-        warnings.warn(
-            f"leave-one-out errors have {apart:.3g} times the variance the likelihood expects: the integrand is not "
-            "like a sample of any kernel tried (a jump, a narrow peak, noise?); the interval is widened accordingly, "
-            "but more evaluations or a kernel of your own are advised",
-            RuntimeWarning,
-            stacklevel=5,
-        )
+def _hold_all(points: FloatArray, sample: FloatArray) -> bool:
+    """Whether every point of a sample is among the points."""
+    return {point.tobytes() for point in sample + 0.0} <= {point.tobytes() for point in points}

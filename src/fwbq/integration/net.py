@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Any, Literal
@@ -11,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _validate
+from .. import _validate, _warnings
 from .._reason import Reason
 from ..evaluation import Evaluator, Journal, Progress
 from ..measures import Empirical, Measure
@@ -122,6 +121,8 @@ def integrate_on_net(
     """
     most = _validate.count((MOST_FOR_TOL if tol else DEFAULT_N) if n is None else n, "n", LEAST_N)
     limit = 1 << (most.bit_length() - 1)
+    if tol is None:
+        _validate.fits_in_memory(limit, measure.dim + 1, "n", "points with their values")
     rounded = "" if limit == most else f" (the largest power of two up to n = {most})"
     net = SobolNet(measure.uniform_dim, rng)
     sample = _Sample(net, measure)
@@ -146,9 +147,9 @@ def integrate_on_net(
     if sample.n_skipped:
         notes.insert(1, f"{sample.n_skipped} points skipped because f failed there")
         message = f"f failed at {sample.n_skipped} of {size} points, which were skipped"
-        warnings.warn(message, RuntimeWarning, stacklevel=3)
+        _warnings.warn(message)
     if not reason.success:
-        warnings.warn(status + rounded, RuntimeWarning, stacklevel=3)
+        _warnings.warn(status + rounded)
     return sample.result(found, "; ".join(notes), reason)
 
 

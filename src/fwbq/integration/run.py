@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _validate
 from .._lock import Lock
 from .._reason import Reason
+from .._threads import one_blas_thread
 from ..designs import Design, PointSet
 from ..embeddings import Embedding
 from ..kernels import Kernel, Stationary
@@ -141,6 +142,7 @@ class Integration:
             made = self._design(self._model.first_embedding(), rng=np.random.default_rng(0))
         return isinstance(made, PointSet)
 
+    @one_blas_thread
     def ask(self, batch: int = 1) -> FloatArray:
         """Return the next points to evaluate.
 
@@ -208,6 +210,7 @@ class Integration:
         """`Reason.OPEN`, or why `ask` returned fewer points than asked for."""
         return self._reason or Reason.OPEN
 
+    @one_blas_thread
     def forecast(self, points: ArrayLike) -> Forecast | None:
         """Predict values at points before they are told, under the most probable kernel of the last fit.
 
@@ -230,13 +233,18 @@ class Integration:
             x, values = self._data()
         return self._model.forecast(to_natural(x), values, to_natural(new), kernel)
 
+    @one_blas_thread
     def half_width(self, level: float = 0.95) -> float:
-        """Return half the width of the interval of this probability, the largest of m integrals."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # said once, of the result that is returned
-            low, high = self.result().interval(level)
+        """Return half the width of the interval of this probability, the largest of m integrals.
+
+        What a stopping rule looks at again and again: unlike `result` it gives no warning of a kernel that does not
+        fit.
+        """
+        with self._lock:
+            low, high = self._conclusion().interval(level)
         return float(np.max(np.asarray(high) - np.asarray(low)) / 2.0)
 
+    @one_blas_thread
     def result(self, status: str | None = None) -> IntegrationResult:
         """Return the posterior given all values told so far.
 
@@ -257,12 +265,12 @@ class Integration:
             was tried fits the values.
         """
         with self._lock:
-            if self._answer is None:
-                self._answer = self._model.conclude(*self._data())
+            answer = self._conclusion()
+            self._model.warn_of_misfit(answer)
             skipped = f"{self._skipped} points skipped because f failed there" if self._skipped else ""
             why = status or self._ended or Reason.OPEN.sentence(n=self.n_evaluations)
-            said = "; ".join(filter(None, [why, skipped, self._answer.status]))
-            return replace(self._answer, status=said, n_skipped=self._skipped, reason=self.reason)
+            said = "; ".join(filter(None, [why, skipped, answer.status]))
+            return replace(answer, status=said, n_skipped=self._skipped, reason=self.reason)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a JSON file, exact to the bit; a run loaded from it continues as this one would.
@@ -327,6 +335,12 @@ class Integration:
         run._ended = record["ended"]
         run._reason = record["reason"]
         return run
+
+    def _conclusion(self) -> IntegrationResult:
+        """Return the posterior given all values, computed once for each set of them."""
+        if self._answer is None:
+            self._answer = self._model.conclude(*self._data())
+        return self._answer
 
     def _seed(self, *key: int) -> np.random.SeedSequence:
         return np.random.SeedSequence(self._entropy, spawn_key=key)

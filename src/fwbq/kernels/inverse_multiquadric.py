@@ -50,6 +50,7 @@ class InverseMultiquadric(Kernel):
             lengthscale=_validate.positive_scalar_or_vector(lengthscale, "lengthscale"),
             variance=_validate.positive(variance, "variance"),
         )
+        _validate.moderate(self.lengthscale, "lengthscale", "length-scales")
 
     @property
     def dim(self) -> int | None:

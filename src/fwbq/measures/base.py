@@ -86,7 +86,8 @@ class Measure(ABC):
         -------
         ndarray, shape (n, d)
         """
-        return self._sample(_validate.count(n, "n", 0), _validate.generator(rng))
+        n = _validate.fits_in_memory(_validate.count(n, "n", 0), self.dim, "n", "points")
+        return self._sample(n, _validate.generator(rng))
 
     def log_density(self, x: ArrayLike) -> Array:
         """Return the logarithm of the normalised density at x (n, d), shape (n,); -inf outside the support."""

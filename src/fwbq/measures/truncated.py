@@ -15,6 +15,9 @@ from .standard_normal import central_moments, decaying_moments
 
 # Newton converges from its starting point within 4 steps for bounds from 1e-12 to 1e12; the rest is margin.
 _NEWTON_STEPS = 6
+#: Beyond so many standard deviations the tail is exponential, Q(h) = a h, to 1 / a^2: the last digit.
+_FAR_TAIL = 1e8
+_FARTHEST = 1e100
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -58,8 +61,10 @@ class TruncatedGaussian(Measure):
         _validate.positive_scalar_or_vector(variance, "variance")
         checked = _validate.per_coordinate(("lower", "upper"), mean=mean, variance=variance, lower=lower, upper=upper)
         _validate.ordered(checked["lower"], checked["upper"])
+        _validate.moderate(np.sqrt(checked["variance"]), "variance", "standard deviations")
+        _within_reach(**checked)
         frozen = {name: _validate.readonly(x) for name, x in checked.items()}
-        moments = [_standard_moments(*row) for row in zip(*_standardised(**frozen), strict=True)]
+        moments = [_standard_moments(*map(float, row)) for row in zip(*_standardised(**frozen), strict=True)]
         _validate.freeze(self, **frozen, _moments=_validate.readonly(moments))
 
     @property
@@ -77,7 +82,7 @@ class TruncatedGaussian(Measure):
     @property
     def scale(self) -> Array:
         """The standard deviation of each coordinate after truncation, shape (d,)."""
-        return np.sqrt(self.variance * self._moments[:, 2])
+        return np.sqrt(self.variance) * self._moments[:, 2]
 
     @property
     def uniform_dim(self) -> int:
@@ -97,7 +102,7 @@ class TruncatedGaussian(Measure):
         sd = np.sqrt(self.variance)
         x = np.empty_like(u)
         bounds = _standardised(self.mean, self.variance, self.lower, self.upper)
-        for i, (a, b, width) in enumerate(zip(*bounds, strict=True)):
+        for i, (a, b, width) in enumerate(zip(*(each.tolist() for each in bounds), strict=True)):
             if a > 0.0:
                 x[:, i] = self.lower[i] + sd[i] * _tail_quantile(u[:, i], 1.0 - u[:, i], a, width)
             elif b < 0.0:
@@ -130,10 +135,23 @@ class TruncatedGaussian(Measure):
         }
 
 
+def _within_reach(mean: Array, variance: Array, lower: Array, upper: Array) -> None:
+    """Check that the interval begins within 1e100 standard deviations of the mean, so that squares do not overflow."""
+    with np.errstate(over="ignore"):
+        away = np.abs((np.clip(mean, lower, upper) - mean) / np.sqrt(variance))
+    if (away > _FARTHEST).any():
+        i = int(np.argmax(away > _FARTHEST))
+        raise ValueError(
+            f"`lower` and `upper` must leave something within {_FARTHEST:g} standard deviations of `mean`, got "
+            f"[{lower[i]}, {upper[i]}] and {mean[i]} in coordinate {i}: check the bounds"
+        )
+
+
 def _standardised(mean: Array, variance: Array, lower: Array, upper: Array) -> tuple[Array, Array, Array]:
     """Return bounds and widths in standard deviations; a width is not the difference of its bounds far in the tail."""
     sd = np.sqrt(variance)
-    return (lower - mean) / sd, (upper - mean) / sd, (upper - lower) / sd
+    with np.errstate(over="ignore"):  # a bound that is infinitely many standard deviations away is none
+        return (lower - mean) / sd, (upper - mean) / sd, (upper - lower) / sd
 
 
 def _central_quantile(u: Array, a: float, b: float) -> Array:
@@ -156,6 +174,13 @@ def _tail_quantile(u: Array, v: Array, a: float, width: float) -> Array:
     the quantile by Newton's method. Q is convex and at least h (a + h/2), so that from the root of h (a + h/2) = q the
     iterates fall monotonically to the solution.
     """
+
+    def hazard_at_quantiles(whole: float) -> Array:
+        # `whole` is the hazard of the whole interval. Whichever of u and v is small is the one that carries the digits.
+        return -np.where(u < 0.5, np.log1p(np.minimum(u, 0.5) * math.expm1(-whole)), np.log(v + u * math.exp(-whole)))
+
+    if a > _FAR_TAIL:
+        return hazard_at_quantiles(a * width) / a
     rate = 1.0 / _mills(a)
     slope = rate * (rate - a)
     bend = slope * (rate - a) + rate * (slope - 1.0)
@@ -167,8 +192,7 @@ def _tail_quantile(u: Array, v: Array, a: float, width: float) -> Array:
         return np.where(h * (1.0 + a) < 1e-4, series, closed)
 
     whole = math.inf if math.isinf(width) else float(hazard(np.asarray(width)))
-    # Whichever of u and v is small is the one that carries the digits.
-    q = -np.where(u < 0.5, np.log1p(np.minimum(u, 0.5) * math.expm1(-whole)), np.log(v + u * math.exp(-whole)))
+    q = hazard_at_quantiles(whole)
     h = 2.0 * q / (a + np.sqrt(a * a + 2.0 * q))
     for _ in range(_NEWTON_STEPS):
         h = np.maximum(h - (hazard(h) - q) * _mills(a + h), 0.0)
@@ -181,7 +205,7 @@ def _mills(t: Any) -> Any:
 
 
 def _standard_moments(a: float, b: float, width: float) -> tuple[float, float, float]:
-    """Return log of int_a^b exp(-(t^2 - c^2)/2) dt, and the mean of t - c and variance of t, c the point nearest zero.
+    """Return log of int_a^b exp(-(t^2 - c^2)/2) dt, and the mean of t - c and sd of t, c the point nearest zero.
 
     With M_k = int |t - c|^k exp(-(t^2 - c^2)/2) dt the mean is M_1 / M_0 and the variance M_2 / M_0 less its square: at
     most a few digits cancel, however narrow the interval or far out in the tail it lies.
@@ -191,8 +215,8 @@ def _standard_moments(a: float, b: float, width: float) -> tuple[float, float, f
         near = a if a > 0.0 else -b
         total, first, second = (float(m[0]) for m in decaying_moments(np.array([near]), np.array([width]), 2))
         mean, square = first / total, second / total
-        return math.log(total), math.copysign(mean, a), max(square - mean**2, 0.0)
+        return math.log(total), math.copysign(mean, a), math.sqrt(max(square - mean**2, 0.0))
     below, above = (central_moments(np.array([end]), 2) for end in (-a, b))
     total, second = (float(below[k][0] + above[k][0]) for k in (0, 2))
     mean = float(above[1][0] - below[1][0]) / total
-    return math.log(total), mean, second / total - mean**2
+    return math.log(total), mean, math.sqrt(second / total - mean**2)

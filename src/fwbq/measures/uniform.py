@@ -34,6 +34,8 @@ class Uniform(Measure):
     def __init__(self, lower: ArrayLike, upper: ArrayLike) -> None:
         checked = _validate.per_coordinate(lower=lower, upper=upper)
         _validate.ordered(checked["lower"], checked["upper"])
+        with np.errstate(over="ignore"):
+            _validate.moderate(checked["upper"] - checked["lower"], "upper", "widths upper - lower")
         _validate.freeze(self, **{name: _validate.readonly(x) for name, x in checked.items()})
 
     @property

@@ -11,6 +11,7 @@ import scipy.special
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _validate
+from .._threads import one_blas_thread
 from ..process import Regression, leave_one_out, normalise
 from ..rules import PRIOR_MEANS, PriorMean, Rule, bayes_rule
 
@@ -76,7 +77,7 @@ class IntegralPosterior:
 
     def cdf(self, x: ArrayLike) -> Any:
         """Return the probability that the integral is at most `x`, which is broadcast against the integrals."""
-        difference = np.asarray(x, dtype=np.float64) - self.mean
+        difference = _validate.numbers(x, "x") - self.mean
         scale = np.broadcast_to(self.scale, difference.shape)
         t = np.where(difference >= 0.0, np.inf, -np.inf)
         np.divide(difference, scale, out=t, where=scale > 0.0)
@@ -96,6 +97,7 @@ class IntegralPosterior:
         generator = _validate.generator(rng)
         sizes = [] if size is None else np.atleast_1d(size).tolist()
         shape = tuple(_validate.count(each, "size", minimum=0) for each in sizes) + np.shape(self.mean)
+        _validate.fits_in_memory(math.prod(shape), 1, "size", "draws")
         t = generator.standard_normal(shape) if math.isinf(self.df) else generator.standard_t(max(self.df, 1.0), shape)
         return _plain(self.mean + np.asarray(t) * self.scale)
 
@@ -111,6 +113,7 @@ def _plain(a: Any) -> Any:
     return float(a) if np.ndim(a) == 0 else a
 
 
+@one_blas_thread
 def condition(
     rule: Rule, values: ArrayLike, *, amplitude: Amplitude = "marginal", prior_mean: PriorMean | None = None
 ) -> IntegralPosterior:

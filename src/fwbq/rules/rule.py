@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _validate, kernels, measures
+from .. import _validate, _warnings, kernels, measures
 from .._linalg import CholeskyFactor, Factor, LowRankFactor
+from .._threads import one_blas_thread
 from ..embeddings import Embedding, embed
 from . import files
 from .simplex import simplex_weights
@@ -43,8 +43,8 @@ class Rule:
         Weights; of either sign unless the rule says otherwise.
     mmd2 : float
         Squared worst-case error over the unit ball of the kernel's space, k_PP - 2 w'z + w'K w, of exactly these
-        weights and the kernel without jitter. Positive; never less than the truth by more than 1 %. Where rounding
-        limits it (below 100 `floor`) it is 0.99 times the computed value plus the floor, an upper bound.
+        weights and the kernel without jitter. Positive; below the truth by at most the floor, and so by 1 % at most.
+        Where rounding limits it (below 100 `floor`) it is 0.99 times the computed value plus the floor.
     floor : float
         What float64 leaves uncertain in `mmd2`: 8 roundoffs (1.1e-16) of k_PP + 2 |w'z| + w'K w, and what the rounding
         of single entries adds for weights of both signs, up to 4 roundoffs of (n sum_ij (w_i w_j K_ij)^2)^(1/2). Where
@@ -102,6 +102,7 @@ class Rule:
         return math.fsum(np.abs(self.weights).tolist())
 
     @property
+    @one_blas_thread
     def rank(self) -> int | None:
         """Numerical rank of the Gram matrix of `points`; None for a rule without its embedding."""
         if self._rank is None and self.embedding is not None:
@@ -109,6 +110,7 @@ class Rule:
         return self._rank
 
     @property
+    @one_blas_thread
     def factor(self) -> Factor:
         """Factor of the Gram matrix of `points`, computed once; what conditioning on values needs."""
         if self._factor is None:
@@ -126,16 +128,17 @@ class Rule:
             One row for each of `points`, or one for each point given to the constructor. In that case the first of
             several merged points counts.
         """
+        array = _validate.numbers(values, "values")
         n, given = len(self), len(self.index)
-        if np.shape(values)[:1] == (given,) != (n,):
+        if array.shape[:1] == (given,) != (n,):
             first = np.unique(self.index, return_index=True)[1]
-            return _validate.values(values, "values", given)[first]
-        if given != n and np.shape(values)[:1] != (n,):
+            return _validate.values(array, "values", given)[first]
+        if given != n and array.shape[:1] != (n,):
             raise ValueError(
                 f"`values` must have one row for each of the {n} points of the rule, or one for each of the {given} "
-                f"points that it was made from, got shape {np.shape(values)}: evaluate f at rule.points"
+                f"points that it was made from, got shape {array.shape}: evaluate f at rule.points"
             )
-        return _validate.values(values, "values", n)
+        return _validate.values(array, "values", n)
 
     def integrate(self, values: ArrayLike) -> Any:
         """Return the estimate ``weights @ values``: a float for values (n,), an (m,) array for (n, m).
@@ -259,6 +262,7 @@ def load_rule(path: str | os.PathLike[str]) -> Rule:
     )
 
 
+@one_blas_thread
 def bayes_rule(
     embedding: Embedding,
     points: ArrayLike,
@@ -330,6 +334,7 @@ def bayes_rule(
     if _has_features(embedding):
         problem = _problem(embedding, x)
     else:
+        _validate.fits_in_memory(len(x), 4 * len(x), "points", "points with their Gram matrix and its factors")
         K = embedding.kernel(x)
         keep, merged = _merge_indistinct(K)
         x, index = x[keep], merged[index]
@@ -340,7 +345,7 @@ def bayes_rule(
             "the mean element of this embedding is zero, so every weight is zero and the rule says nothing: "
             'pass prior_mean="constant", for weights that sum to one'
         )
-        warnings.warn(remedy, RuntimeWarning, stacklevel=2)
+        _warnings.warn(remedy)
         return Rule(x, np.zeros(len(x)), 0.0, 0.0, "bayes", "zero", remedy, embedding, index)
     if not thorough and max_abs_weights is None and isinstance(problem, GramWorstCase):
         w, error = problem.quick_weights(constant)
@@ -359,6 +364,7 @@ def bayes_rule(
     return Rule(x, w, error.stated, error.floor, "bayes", prior_mean, status, embedding, index, _rank=rank)
 
 
+@one_blas_thread
 def uniform_rule(embedding: Embedding, points: ArrayLike) -> Rule:
     """Return the rule with equal weights 1/m on the m `points`; the weights of exact repeats add up.
 
@@ -372,6 +378,7 @@ def uniform_rule(embedding: Embedding, points: ArrayLike) -> Rule:
     return _weighted(embedding, x, np.full(len(x), 1.0 / len(x)), "uniform")
 
 
+@one_blas_thread
 def weighted_rule(embedding: Embedding, points: ArrayLike, weights: ArrayLike) -> Rule:
     """Return the rule with any given `weights` on `points`; the weights of exact repeats add up.
 
@@ -394,6 +401,7 @@ def weighted_rule(embedding: Embedding, points: ArrayLike, weights: ArrayLike) -
     return _weighted(embedding, x, _validate.vector(weights, "weights", len(x)), "design")
 
 
+@one_blas_thread
 def simplex_rule(embedding: Embedding, points: ArrayLike) -> Rule:
     """Return the rule of least worst-case error among non-negative weights that sum to one.
 
@@ -451,6 +459,11 @@ def _weighted(embedding: Embedding, x: FloatArray, w: FloatArray, kind: Kind) ->
     if len(x) < len(index):
         w = np.asarray(np.bincount(index, weights=w, minlength=len(x)), dtype=np.float64)
     error = _evaluate(embedding, x, w)
+    if not math.isfinite(error.stated):
+        raise ValueError(
+            f"`weights` as large as {float(np.max(np.abs(w))):.3g} have a squared worst-case error beyond 1.8e308, the "
+            "largest number of float64: divide them by their sum, or choose a kernel of smaller variance"
+        )
     status = _status(index, x, error, [])
     return Rule(x, w, error.stated, error.floor, kind, status=status, embedding=embedding, index=index)
 

@@ -71,7 +71,7 @@ class Evaluation:
 
     @property
     def stated(self) -> float:
-        """A number that is positive, continuous and increasing in both parts, and understates mmd2 by 1 % at most.
+        """A number that is positive, continuous and increasing in both parts, below mmd2 by at most floor and 1 %.
 
         The truth is at most value + floor. Above 100 floors the value is returned as it is; below, 0.99 value + floor.
         """
@@ -190,7 +190,10 @@ def streamed_evaluation(
     variance, accuracy : float
         k_PP, and the relative error of z and k_PP.
     """
-    unit = power_of_two(max(variance, float(np.max(np.abs(z), initial=0.0))))
+    # Large weights are brought to one by a power of two, which changes no bit: their fourth powers would overflow.
+    size = max(1.0, power_of_two(0.5 * float(np.max(np.abs(w), initial=0.0))))
+    w, z, variance = w / size, z / size, variance / size / size
+    unit = power_of_two(max(size * size * variance, size * float(np.max(np.abs(z), initial=0.0))))
     terms: list[float] = []
     square = 0.0
     rows = max(1, _BLOCK_ENTRIES // len(points))
@@ -201,7 +204,7 @@ def streamed_evaluation(
         terms.append(math.fsum(high := exact_dot(np.broadcast_to(a, part.shape), part)))
         terms.append(math.fsum([*high, -terms[-1]]))
         square += float(a[:, 0] ** 2 @ (block**2 @ w**2))
-    return _total(variance / unit, w, z / unit, terms, square, accuracy, unit)
+    return _total(variance / unit, w, z / unit, terms, square, accuracy, unit * size * size)
 
 
 class GramWorstCase:

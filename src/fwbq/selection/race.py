@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
@@ -11,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import __version__, _validate
+from .. import __version__, _validate, _warnings
 from .._reason import Reason
+from .._threads import one_blas_thread
 from ..evaluation import Evaluator, Journal, Progress
 from ..kernels import Kernel, Stationary
 from ..posterior import Amplitude
@@ -38,6 +38,7 @@ _OUT = 1e-4
 _DECIDE = 20
 
 
+@one_blas_thread
 def compare_models(
     models: Mapping[Any, Model],
     *,
@@ -143,6 +144,7 @@ def compare_models(
     return _in_order(result, tuple(models))
 
 
+@one_blas_thread
 def compare_families(
     grouped: Sequence[Family],
     *,
@@ -232,7 +234,7 @@ def compare_families(
         reason = Reason.NOT_REACHED
     if not np.isfinite(evidences.log_median[best]):
         reason, status = Reason.ZERO, "every likelihood is zero at every point evaluated: check the models' units"
-        warnings.warn(status, RuntimeWarning, stacklevel=3)
+        _warnings.warn(status)
     _warn_of_linear(runners, names, best)
     points = np.concatenate([runner.counts() for runner in runners])
     kept = {
@@ -259,11 +261,9 @@ def _warn_of_linear(runners: Sequence[Shared | Contenders], names: tuple[Hashabl
         if isinstance(runner, Shared) and runner.evidence == "linear" and best in runner.slots[runner.active]:
             carried = float(runner.carried()[list(runner.slots[runner.active]).index(best)])
             if carried < CARRIED:
-                warnings.warn(
+                _warnings.warn(
                     f"the likelihood of the leading model {names[best]!r} is carried by {carried:.2g} of its points: a "
                     'linear process cannot tell its evidence from so few; use evidence="log", or more points',
-                    RuntimeWarning,
-                    stacklevel=4,
                 )
 
 

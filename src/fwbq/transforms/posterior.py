@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .._threads import one_blas_thread
 from ..kernels.walsh import Walsh
 from ..posterior import AveragedPosterior, ColumnPosteriors, IntegralPosterior
 from ..posterior.calibrated import LEAST_DF
@@ -48,6 +49,7 @@ class NetPosterior:
     variance: float
 
 
+@one_blas_thread
 def net_posterior(generators: IntArray, values: FloatArray, missing: NDArray[np.bool_] | None = None) -> NetPosterior:
     r"""Return the posterior of the integral of f, given its values on a net.
 
