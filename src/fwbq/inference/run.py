@@ -42,6 +42,10 @@ _FURTHER = 0.3
 _RACE_DIM, _RACE_BUDGET, _RACERS = 5, 15, 3
 #: A rise of the top by more than this within the last fifth of the evaluations says that it is not found yet.
 _RISING = 0.5
+#: Without a prior, points so many standard deviations out on every axis show whether the density falls off; they are
+#: moved out when it has widened by a factor, a few times. A value there less than so far below the top says it does
+#: not (a Cauchy density has fallen by four natural logarithms).
+_PROBE, _WIDENED, _MOST_PROBES, _FALLEN = 5.0, 1.5, 4, 3.0
 #: Standard deviation, at least, of a log evidence whose climbs have not arrived anywhere.
 _NOT_ARRIVED = 0.3
 #: Factor on the variance while no prediction has been tested, less one; it falls like one over their number.
@@ -171,6 +175,7 @@ class EvidenceRun:
         self._fresh: tuple[int, _View] | None = None  # the one of all values there are, with their number
         self._residuals: list[tuple[float, float]] = []
         self._tops: list[float] = []
+        self._probed: list[tuple[float, Array]] = []
         self._exhausted = False
         self._answer: tuple[int, Evidence] | None = None
 
@@ -417,12 +422,33 @@ class EvidenceRun:
         left = self._n - len(self._values)
         batch = max(2, int(np.ceil(_GROWTH * len(self._values))))
         batch = min(batch, left) if left > 0 else batch
+        probes = self._probes(view)
+        if probes is not None:
+            return self._planned("round", probes)
         self._rounds += 1
         z = next_points(view.belief, view.nodes, batch, self._seed(2, self._rounds), self._design)
         if not len(z):
             self._exhausted = True
             return None
         return self._planned("round", z)
+
+    def _probes(self, view: _View) -> Array | None:
+        """Return points far out on every axis where a log joint density has no prior to bound it; None when known.
+
+        They are asked for once, and again whenever the surrogate posterior has become half as wide again: a density
+        that does not fall off widens it each time.
+        """
+        if not isinstance(self._space, Free) or len(self._probed) >= _MOST_PROBES:
+            return None
+        assert view.belief is not None
+        W = view.belief.whitening
+        width = float(np.sqrt(np.trace(W.root @ W.root.T)))
+        if self._probed and width < _WIDENED * self._probed[-1][0]:
+            return None
+        axes = np.linalg.svd(W.root)[0] * np.linalg.svd(W.root)[1]
+        z = W.centre + _PROBE * np.concatenate([axes.T, -axes.T])
+        self._probed.append((width, z))
+        return z
 
     # Believing
 
@@ -572,7 +598,13 @@ class EvidenceRun:
             s = belief.whitening.forward(nodes.points)
             seen = float(np.max(np.abs(belief.surrogate.whitened)))
             outside = float(np.sum(nodes.weights[np.max(np.abs(s), axis=1) > 2.0 * seen]))
-            if outside > 0.2 or (belief.fitted.kind == "gaussian" and not self._modes):
+            far = {point.tobytes() for _, z in self._probed[-1:] for point in z + 0.0}
+            high = [
+                g > self._tops[-1] - _FALLEN
+                for point, g in zip(self._z + 0.0, self._joint, strict=True)
+                if point.tobytes() in far
+            ]
+            if any(high) or outside > 0.2 or (belief.fitted.kind == "gaussian" and not self._modes):
                 return Reason.IMPROPER
         if terms.unseen > 1.0 or terms.sd > 3.0:
             return Reason.UNSEEN
