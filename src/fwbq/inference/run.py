@@ -450,6 +450,12 @@ class EvidenceRun:
         self._probed.append((width, z))
         return z
 
+    def _probe_values(self) -> Array:
+        """Return the log joint density at the last probes, relative to the largest."""
+        far = {point.tobytes() for _, z in self._probed[-1:] for point in z + 0.0}
+        at = np.array([point.tobytes() in far for point in self._z + 0.0], dtype=bool)
+        return np.asarray(self._joint[at] - self._tops[-1])
+
     # Believing
 
     def _whitening(self, z: Array, g: Array) -> Whitening:
@@ -535,7 +541,11 @@ class EvidenceRun:
         missed = 0.5 * waiting / (waiting + 2.0 * max(self._finished, 1)) if waiting else 0.0
         if self.dim >= _RACE_DIM and self._finished < 2 and waiting:
             missed = max(missed, 1.0)
-        return float(np.hypot(rising, missed))
+        # Beyond the probes the process is a guess. As much mass as a density that stays at their level for as far again
+        # would hold may lie there, less what a Gaussian has at that distance.
+        tail = np.maximum(np.exp(self._probe_values()) - 2.0 * np.exp(-0.5 * _PROBE**2), 0.0)
+        beyond = float(np.sum(tail)) * _PROBE / np.sqrt(2.0 * np.pi)
+        return float(np.sqrt(rising**2 + missed**2 + beyond**2))
 
     # The result
 
@@ -598,13 +608,11 @@ class EvidenceRun:
             s = belief.whitening.forward(nodes.points)
             seen = float(np.max(np.abs(belief.surrogate.whitened)))
             outside = float(np.sum(nodes.weights[np.max(np.abs(s), axis=1) > 2.0 * seen]))
-            far = {point.tobytes() for _, z in self._probed[-1:] for point in z + 0.0}
-            high = [
-                g > self._tops[-1] - _FALLEN
-                for point, g in zip(self._z + 0.0, self._joint, strict=True)
-                if point.tobytes() in far
-            ]
-            if any(high) or outside > 0.2 or (belief.fitted.kind == "gaussian" and not self._modes):
+            if (
+                np.any(self._probe_values() > -_FALLEN)
+                or outside > 0.2
+                or (belief.fitted.kind == "gaussian" and not self._modes)
+            ):
                 return Reason.IMPROPER
         if terms.unseen > 1.0 or terms.sd > 3.0:
             return Reason.UNSEEN
