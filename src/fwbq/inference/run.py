@@ -608,11 +608,9 @@ class EvidenceRun:
             s = belief.whitening.forward(nodes.points)
             seen = float(np.max(np.abs(belief.surrogate.whitened)))
             outside = float(np.sum(nodes.weights[np.max(np.abs(s), axis=1) > 2.0 * seen]))
-            if (
-                np.any(self._probe_values() > -_FALLEN)
-                or outside > 0.2
-                or (belief.fitted.kind == "gaussian" and not self._modes)
-            ):
+            high = bool(np.any(self._probe_values() > -_FALLEN))
+            shapeless = belief.fitted.kind == "gaussian" and not self._modes
+            if high or outside > 0.2 or shapeless:
                 return Reason.IMPROPER
         if terms.unseen > 1.0 or terms.sd > 3.0:
             return Reason.UNSEEN
