@@ -18,7 +18,7 @@ from .acquisition import next_points
 from .assessment import Assessment, assess
 from .belief import Belief
 from .climb import Climb, Quadratic, local_quadratic
-from .modes import Mode, explains
+from .modes import ABOVE, Mode, explains
 from .nodes import Nodes
 from .result import Evidence, Posterior
 from .space import Free, Sample, Space, space_of
@@ -318,7 +318,13 @@ class EvidenceRun:
             climbs = self._climbers()
             if climbs:
                 at = self._positive
-                proposals = [climb.propose(self._z[at], self._joint[at]) for climb in climbs]
+                z, g = self._z[at], self._joint[at]
+                # A further climb must not be led by the points of the modes that are known: only those that the modes
+                # do not explain are its data.
+                strange = g > np.max([mode.peak(z) for mode in self._modes], axis=0) + ABOVE if self._modes else at[at]
+                proposals = [
+                    climb.propose(z[strange], g[strange]) if climb.further else climb.propose(z, g) for climb in climbs
+                ]
                 sizes = [len(p) for p in proposals]
                 return self._planned("climb", np.vstack(proposals), list(zip(climbs, sizes, strict=True)))
         return self._round()
@@ -352,7 +358,10 @@ class EvidenceRun:
         going = [climb for climb in self._climbs if not climb.ended]
         if going:
             for climb in going[:]:
-                if climb is not self._climbs[0] and any(mode.holds(climb.best) for mode in self._modes):
+                held = any(mode.holds(climb.best) for mode in self._modes)
+                if climb is not self._climbs[0] and (
+                    held or (climb.further and explains(self._modes, climb.best, climb.value))
+                ):
                     climb.ended = True
                     going.remove(climb)
         for climb in self._climbs:
@@ -385,7 +394,7 @@ class EvidenceRun:
                 return []
             distance = min(float(np.linalg.norm(self._z[i] - mode.peak.centre)) for mode in self._modes)
             budget = min(int(_FURTHER * self._n), 8 * self.dim + 8)
-            climb = Climb(self._z[i].copy(), float(self._joint[i]), 0.5 * min(1.0, distance), budget, further=True)
+            climb = Climb(self._z[i].copy(), float(self._joint[i]), 0.3 * min(1.0, distance), budget, further=True)
             self._climbs.append(climb)
             return [climb]
         return []
