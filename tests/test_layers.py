@@ -10,11 +10,11 @@ import fwbq
 SOURCE = Path(fwbq.__file__).parent
 LAYERS = [
     "_reason", "_validate", "_quasi_random", "_linalg", "kernels", "measures", "embeddings", "rules", "designs",
-    "process", "posterior", "evaluation", "integration", "selection", "chema", "theory", "problems", "plots", "report",
-    "studies", "cli",
+    "process", "posterior", "evaluation", "integration", "inference", "selection", "chema", "theory", "problems",
+    "plots", "report", "studies", "cli",
 ]  # fmt: skip
 # Conveniences on a result object that load a lower layer only when called.
-CONVENIENCES = {("selection", "plots"), ("selection", "report")}
+CONVENIENCES = {("inference", "plots"), ("selection", "plots"), ("selection", "report")}
 
 
 def layer(path: Path) -> str:
