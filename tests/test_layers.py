@@ -15,7 +15,7 @@ LAYERS = [
     "integration", "inference", "selection", "chema", "theory", "problems", "plots", "report", "studies", "cli",
 ]  # fmt: skip
 # Conveniences on a result object that load a lower layer only when called.
-CONVENIENCES = {("selection", "plots"), ("selection", "report")}
+CONVENIENCES = {("inference", "plots"), ("selection", "plots"), ("selection", "report")}
 
 
 def layer(path: Path) -> str:

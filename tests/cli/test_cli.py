@@ -54,12 +54,12 @@ def error_of(arguments, capsys):
 def test_help_teaches(capsys):
     assert run(["--help"]) == 0
     text = capsys.readouterr().out
-    for command in ("demo", "integrate", "rule", "select", "thin", "paper", "data"):
+    for command in ("demo", "integrate", "evidence", "rule", "select", "thin", "paper", "data"):
         assert command in text
     assert "fwbq demo" in text and "Exit codes" in text
 
 
-@pytest.mark.parametrize("command", ["demo", "integrate", "rule", "select", "thin", "paper", "data"])
+@pytest.mark.parametrize("command", ["demo", "integrate", "evidence", "rule", "select", "thin", "paper", "data"])
 def test_every_command_has_an_example(command, capsys):
     assert run([command, "--help"]) == 0
     assert f"fwbq {command}" in capsys.readouterr().out.split("Example")[-1]

@@ -1,4 +1,4 @@
-"""The commands: demo, integrate, rule, select, thin, paper, data."""
+"""The commands: demo, integrate, evidence, rule, select, thin, paper, data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from .. import __version__
-from .console import say
+from .console import in_flags, say
 
 #: Longest text of an error: a sentence or two are read, a cell of ten megabytes that was quoted in it is not.
 _LONGEST = 1000
@@ -68,7 +68,8 @@ def run(arguments: Sequence[str]) -> int:
     """Run the command line on arguments and return its exit code."""
     debug = "--debug" in arguments
     arguments = [a for a in arguments if a != "--debug"] or ["--help"]
-    warnings.showwarning = _one_line
+    flags = _flags(arguments)
+    warnings.showwarning = lambda message, *_, **__: _write(f"note: {message}", flags)
     try:
         outcome = app(args=list(arguments), standalone_mode=False, obj=shlex.join(["fwbq", *arguments]))
         return int(outcome) if isinstance(outcome, int) else 0
@@ -77,10 +78,18 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:
         if debug:
             raise
-        return _report(error)
+        return _report(error, flags)
 
 
-def _report(error: Exception) -> int:
+def _flags(arguments: Sequence[str]) -> dict[str, str]:
+    """Return the flag for each parameter of the command that is called, so that messages speak of flags."""
+    commands: dict[str, Any] = getattr(typer.main.get_command(app), "commands", {})
+    chosen = next((commands[a] for a in arguments if a in commands), None)
+    flags = {} if chosen is None else {p.name: p.opts[0] for p in chosen.params if p.param_type_name == "option"}
+    return {**flags, "rng": "--seed"} if "seed" in flags else flags
+
+
+def _report(error: Exception, flags: dict[str, str]) -> int:
     """Print one sentence for an error and return the exit code that fits."""
     from ..evaluation import EvaluationError, JournalError
 
@@ -95,24 +104,25 @@ def _report(error: Exception) -> int:
     if isinstance(error, RecursionError):
         return _fail("the input is nested too deeply to be read: write it with fewer brackets", 2)
     if isinstance(error, EvaluationError | RuntimeError) and not isinstance(error, JournalError):
-        return _fail(str(error), 1)
+        return _fail(str(error), 1, flags)
     if isinstance(error, OSError):
         where = f" {error.filename!r}" if error.filename is not None else ""
         return _fail(f"cannot use{where}: {error.strerror or error}", 2)
     if isinstance(
         error, ImportError | AttributeError | KeyError | TypeError | ValueError | JournalError | ArithmeticError
     ):
-        return _fail(str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error), 2)
+        return _fail(str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error), 2, flags)
     return _fail(f"{type(error).__name__}: {error}", 1)
 
 
-def _fail(text: str, code: int) -> int:
-    sys.stderr.write(f"fwbq: {_sentence(text)}\n")
+def _fail(text: str, code: int, flags: dict[str, str] | None = None) -> int:
+    _write(text, flags or {})
     return code
 
 
-def _one_line(message: Any, category: Any, filename: Any, lineno: Any, file: Any = None, line: Any = None) -> None:
-    sys.stderr.write(f"fwbq: note: {_sentence(str(message))}\n")
+def _write(text: str, flags: dict[str, str]) -> None:
+    """Write one line to standard error, with parameters named as the flags that set them."""
+    sys.stderr.write(f"fwbq: {in_flags(_sentence(text), flags)}\n")
 
 
 def _sentence(text: str) -> str:
@@ -274,6 +284,57 @@ def integrate(
 
 @app.command(
     cls=_Command,
+    epilog=(
+        'Examples:\n\n[bold]fwbq evidence model:log_likelihood --prior "gaussian(mean=\\[0], cov=1)" --n 200[/bold]\n\n'
+        "[bold]fwbq evidence model:log_joint --dim 3 --start 0.5,1,-2 --journal run.db[/bold]"
+    ),
+)
+def evidence(
+    function: Annotated[str, typer.Argument(help="package.module:log_likelihood, found from the current directory.")],
+    prior: Annotated[
+        str | None,
+        typer.Option(
+            help=_MEASURE_HELP.replace("measure", "prior") + " Left out, the function is a log joint density."
+        ),
+    ] = None,
+    n: Annotated[int | None, typer.Option(help="Number of evaluations; 200 by default.")] = None,
+    tol: Annotated[
+        float | None, typer.Option(help="Stop when half the 95 % interval of the log evidence is at most this.")
+    ] = None,
+    dim: Annotated[int | None, typer.Option(help="Without a prior: the number of parameters.")] = None,
+    start: Annotated[str | None, typer.Option(help="A point of high density, numbers separated by commas.")] = None,
+    scale: Annotated[
+        str | None,
+        typer.Option(help="Without a prior: a guess of the posterior's width, one number or one for each parameter."),
+    ] = None,
+    level: Annotated[float, typer.Option(help="Level of the interval in --json.")] = 0.95,
+    journal: Annotated[
+        Path | None, typer.Option(help="Keep every evaluation in this file; nothing is paid for twice.")
+    ] = None,
+    workers: Annotated[int, typer.Option(help="Processes that evaluate the function.")] = 1,
+    vectorized: Annotated[
+        bool | None, typer.Option("--vectorized/--scalar", help="Whether the function takes (n, d) points.")
+    ] = None,
+    on_error: Annotated[
+        Literal["raise", "skip"], typer.Option(help="What to do when the function fails at a point.")
+    ] = "raise",
+    timeout: Annotated[float | None, typer.Option(help="Seconds per evaluation.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the posterior into this file, e.g. posterior.png.")] = None,
+    seed: Annotated[int, typer.Option("--seed", "--rng", help="Fixes everything random.")] = 0,
+    as_json: AsJson = False,
+    progress: Quiet = None,
+) -> int:
+    """Compute the log evidence of a model, how far off it may be, and the posterior of its parameters."""
+    from .evidence import evidence_and_print
+
+    return evidence_and_print(
+        function, prior, n=n, tol=tol, dim=dim, start=start, scale=scale, level=level, journal=journal,
+        workers=workers, vectorized=vectorized, on_error=on_error, timeout=timeout, plot=plot, seed=seed,
+        as_json=as_json, progress=progress,
+    )  # fmt: skip
+
+
+@app.command(
     epilog=(
         'Example: [bold]fwbq rule --measure "uniform(lower=\\[0,0], upper=\\[1,1])" --kernel "matern52(0.3)" '
         "--n 100 --design sbq -o rule.csv[/bold]"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,17 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
                 c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(row, width, strict=True))
             ).rstrip()
         )
+
+
+def in_flags(text: str, flags: Mapping[str, str]) -> str:
+    """Return a message with the parameters that it names in backticks written as the flags that set them.
+
+    Examples
+    --------
+    >>> in_flags("raise `n`, or check `f`", {"n": "--n"})
+    'raise --n, or check `f`'
+    """
+    return re.sub(r"`(\w+)`", lambda found: flags.get(found[1], found[0]), text)
 
 
 def shorten(text: str, length: int = 60) -> str:

@@ -31,7 +31,7 @@ _KERNELS: dict[str, Callable[..., Kernel]] = {
 }
 
 
-def measure(text: str) -> Measure:
+def measure(text: str, option: str = "measure") -> Measure:
     """Return the measure that a text or a TOML/JSON file describes.
 
     Parameters
@@ -41,14 +41,21 @@ def measure(text: str) -> Measure:
         ``truncated(mean=[1], variance=[0.5], lower=0)``, ``mixture(weights=..., means=..., covs=...)``,
         ``product(norm(0, 1), gamma(2))`` with the names of scipy.stats, or the path of a file that holds the same:
         ``measure = "gaussian"`` and the arguments as further keys.
+    option : str, optional
+        Name of the parameter that it was given as, for messages.
 
     Examples
     --------
     >>> measure("gaussian(mean=[0, 0], cov=1)").dim
     2
     """
-    if text.lower().endswith((".toml", ".json")):
-        return _from_file(Path(text))
+    try:
+        return _from_file(Path(text)) if text.lower().endswith((".toml", ".json")) else _measure(text)
+    except ValueError as error:
+        raise ValueError(str(error).replace("`measure`", f"`{option}`")) from error
+
+
+def _measure(text: str) -> Measure:
     name, args, kwargs = _call(_parse(text, "measure"), "measure")
     if name == "product":
         if kwargs:
@@ -173,12 +180,12 @@ def _from_file(path: Path) -> Measure:
     except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
         raise ValueError(f"`measure` file {str(path)!r} is not valid: {error}") from error
     if not isinstance(document, dict):
-        raise ValueError(f"`measure` file {str(path)!r} must hold a table with the key `measure`")
+        raise ValueError(f"`measure` file {str(path)!r} must hold a table with the key measure")
     if "type" in document:
         return measures.from_spec(document)
     name = document.pop("measure", None)
     if not isinstance(name, str):
         raise ValueError(f'`measure` file {str(path)!r} must say which, e.g. measure = "gaussian"')
     if "(" in name:
-        return measure(name)
+        return _measure(name)
     return _make(_MEASURES, "measure", name, [], document)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
@@ -35,6 +35,12 @@ def load_function(name: str) -> Any:
     return _validate.function(found, "function")
 
 
+def pool(workers: int) -> AbstractContextManager[ProcessPoolExecutor | None]:
+    """Return an executor with so many processes; none for one, which is this process."""
+    count = _validate.count(workers, "workers")
+    return nullcontext() if count == 1 else ProcessPoolExecutor(count)
+
+
 def integrate_and_print(
     function: str,
     measure: str,
@@ -58,10 +64,10 @@ def integrate_and_print(
     where = expressions.measure(measure)
     chosen = None if kernel is None else expressions.kernel(kernel)
     _validate.probability(level, "level")
-    with ExitStack() as stack:
-        pool = stack.enter_context(ProcessPoolExecutor(_validate.count(workers, "workers"))) if workers != 1 else None
+    with pool(workers) as executor:
         result = integrate(
-            f, where, n=n, tol=tol, method=method, kernel=chosen, journal=journal, executor=pool, vectorized=vectorized,
+            f, where, n=n, tol=tol, method=method, kernel=chosen, journal=journal, executor=executor,
+            vectorized=vectorized,
             on_error=on_error, timeout=timeout, tag=function, rng=seed, progress=progress,
         )  # fmt: skip
     low, high = result.interval(level)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from .space import Space
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 Array = NDArray[np.float64]
 
@@ -270,32 +273,140 @@ class Evidence:
         keep = self.reason if reason is None or not self.reason.success else reason
         return replace(self, reason=keep, tol=tol)
 
+    def names(self, given: Sequence[str] | None = None) -> tuple[str, ...]:
+        """Return the names of the parameters: those given, checked, or ``x1``, ``x2``, ..."""
+        d = self.points.shape[1]
+        if given is None:
+            return tuple(f"x{i + 1}" for i in range(d))
+        if isinstance(given, str) or len(given) != d or not all(isinstance(name, str) for name in given):
+            raise ValueError(f"`names` must be a sequence of {d} strings, one for each parameter; got {given!r}")
+        _validate.different(given, "names")
+        return tuple(given)
+
     def to_frame(self) -> pd.DataFrame:
         """Return points and log likelihoods as a table, in the order of evaluation."""
         import pandas as pd
 
-        columns = {f"x{i + 1}": self.points[:, i] for i in range(self.points.shape[1])}
+        columns = dict(zip(self.names(), self.points.T, strict=True))
         return pd.DataFrame({**columns, "log_likelihood": self.values})
+
+    def to_arviz(self, draws: int = 1000, *, names: Sequence[str] | None = None, rng: Any = None) -> Any:
+        """Return draws from the posterior for ArviZ, as one chain.
+
+        Parameters
+        ----------
+        draws : int
+            Number of draws. They are independent: ArviZ's diagnostics of mixing have nothing to find in them.
+        names : sequence of str, optional
+            Names of the parameters; ``x1``, ``x2``, ... by default.
+        rng : None, int or numpy.random.Generator
+            Seed of the draws.
+
+        Returns
+        -------
+        arviz.InferenceData, or xarray.DataTree from ArviZ 1.0 on
+            With the group ``posterior``, whose attributes hold log evidence, its standard deviation, the number of
+            evaluations and the status.
+        """
+        import arviz as az
+        import xarray as xr
+
+        columns = self._some_posterior().sample(_validate.count(draws, "draws"), rng).T
+        data = xr.Dataset(
+            {name: (("chain", "draw"), x[None]) for name, x in zip(self.names(names), columns, strict=True)},
+            coords={"chain": [0], "draw": np.arange(draws)},
+            attrs={
+                "log_evidence": self.log_evidence,
+                "log_evidence_sd": self.sd,
+                "n_evaluations": self.n_evaluations,
+                "status": self.status,
+            },
+        )
+        if hasattr(az, "InferenceData"):
+            return az.InferenceData(posterior=data)
+        return xr.DataTree.from_dict({"posterior": data})
+
+    def plot(self, axes: Any = None, *, names: Sequence[str] | None = None) -> list[Axes]:
+        """Draw the posterior: each parameter's on the diagonal, pairs below; see :func:`fwbq.plots.corner`.
+
+        Parameters
+        ----------
+        axes : sequence of Axes, optional
+            One for each panel; a new figure by default.
+        names : sequence of str, optional
+            Names of the parameters; ``x1``, ``x2``, ... by default.
+
+        Returns
+        -------
+        list of Axes
+            The d (d + 1) / 2 panels, row by row: (1, 1), (2, 1), (2, 2), (3, 1), ...
+        """
+        from ..plots import corner
+
+        return corner(self, axes, names=names)
+
+    def _some_posterior(self) -> Posterior:
+        if self.posterior is None:
+            raise ValueError(f"there is no posterior to draw from: {self.status}")
+        return self.posterior
+
+    @property
+    def error_parts(self) -> dict[str, float]:
+        """What the standard deviation is made of; it is the root of the sum of the squares."""
+        t = self.terms
+        if t is None:
+            return {}
+        return {
+            "process": float(np.sqrt(t.inflation)) * t.process,
+            "second order": t.inflation * t.curvature,
+            "kernels": t.kernels,
+            "nodes": t.nodes,
+            "boundary": t.boundary,
+            "unseen": t.unseen,
+        }
+
+    @property
+    def _cost(self) -> str:
+        """The status, with the number of evaluations unless it says it by itself."""
+        return self.status if "n" in self.reason.figures else f"{self.n_evaluations} evaluations; {self.status}"
 
     def summary(self) -> str:
         """Return a short text: the evidence, what its error is made of, modes and parameters."""
         low, high = self.interval(0.95)
         lines = [
             f"log evidence {self.log_evidence:.6g} ± {self.sd:.2g}, 95 % in [{low:.6g}, {high:.6g}]",
-            f"{self.n_evaluations} evaluations; {self.status}",
+            self._cost,
         ]
-        if self.terms is not None:
-            t = self.terms
-            lines.append(
-                f"error: process {np.sqrt(t.inflation) * t.process:.2g}, second order {t.inflation * t.curvature:.2g}, "
-                f"kernels {t.kernels:.2g}, nodes {t.nodes:.2g}, boundary {t.boundary:.2g}, unseen {t.unseen:.2g}"
-            )
+        if self.error_parts:
+            lines.append("error: " + ", ".join(f"{name} {value:.2g}" for name, value in self.error_parts.items()))
         if self.posterior is not None:
             pairs = zip(self.posterior.mean, self.posterior.sd, strict=True)
             lines.append("parameters: " + ", ".join(f"{m:.4g} ± {s:.2g}" for m, s in pairs))
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        """Return a small table, for notebooks."""
+        low, high = self.interval(0.95)
+        rows = [
+            ("log evidence", f"{self.log_evidence:.6g} ± {self.sd:.2g}"),
+            ("95 % interval", f"[{low:.6g}, {high:.6g}]"),
+            ("evaluations", str(self.n_evaluations)),
+            ("success", "yes" if self.success else "no"),
+            ("status", self.status),
+        ]
+        if self.error_parts:
+            rows.append(("error", ", ".join(f"{name} {value:.2g}" for name, value in self.error_parts.items())))
+        if self.posterior is not None:
+            pairs = zip(self.names(), self.posterior.mean, self.posterior.sd, strict=True)
+            rows.append(("parameters", ", ".join(f"{name} = {m:.4g} ± {s:.2g}" for name, m, s in pairs)))
+        for mode in self.modes:
+            place = ", ".join(f"{x:.4g}" for x in mode.place)
+            climbs = f"{mode.climbs} climb{'s' * (mode.climbs != 1)}"
+            rows.append(("mode", f"({place}), share {mode.share:.2g} of the mass, {climbs}"))
+        left = 'style="text-align: left"'
+        body = "".join(f"<tr><th {left}>{head}</th><td {left}>{escape(text)}</td></tr>" for head, text in rows)
+        return f"<table><tbody>{body}</tbody></table>"
+
     def __repr__(self) -> str:
         low, high = self.interval(0.95)
-        cost = f"{self.n_evaluations} evaluations; {self.status}"
-        return f"Evidence(log {self.log_evidence:.8g} ± {self.sd:.2g}, 95 % in [{low:.8g}, {high:.8g}], {cost})"
+        return f"Evidence(log {self.log_evidence:.8g} ± {self.sd:.2g}, 95 % in [{low:.8g}, {high:.8g}], {self._cost})"

@@ -1,0 +1,94 @@
+"""``fwbq evidence``: the log evidence of a model of the user's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from .. import _validate
+from .._reason import Reason
+from ..inference import evidence
+from . import expressions
+from .console import NOT_CERTAIN, in_flags, say, say_json
+from .integral import load_function, pool
+
+FAILED = 1
+
+
+def evidence_and_print(
+    function: str,
+    prior: str | None,
+    *,
+    n: int | None,
+    tol: float | None,
+    dim: int | None,
+    start: str | None,
+    scale: str | None,
+    level: float,
+    journal: Path | None,
+    workers: int,
+    vectorized: bool | None,
+    on_error: Literal["raise", "skip"],
+    timeout: float | None,
+    plot: Path | None,
+    seed: int,
+    as_json: bool,
+    progress: bool | None,
+) -> int:
+    """Compute the evidence, print it, and return the exit code."""
+    if prior is None and dim is None and start is None:
+        raise ValueError(
+            '`prior` is missing: give one such as "gaussian(mean=[0,0], cov=1)", or for a log joint density that '
+            "includes its prior the number of parameters as `dim`, or a point of high density as `start`"
+        )
+    _validate.probability(level, "level")
+    f = load_function(function)
+    begin, widths = _numbers(start, "start"), _numbers(scale, "scale")
+    with pool(workers) as executor:
+        found = evidence(
+            f, None if prior is None else expressions.measure(prior, "prior"), dim=dim, start=begin,
+            scale=widths[0] if widths is not None and len(widths) == 1 else widths, n=n, tol=tol, journal=journal,
+            executor=executor, vectorized=vectorized, on_error=on_error, timeout=timeout, tag=function, rng=seed,
+            progress=progress,
+        )  # fmt: skip
+    if plot is not None and found.posterior is not None:
+        from ..plots import save
+
+        save(found.plot(), plot)
+    if as_json:
+        posterior = found.posterior
+        say_json(
+            {
+                "log_evidence": found.log_evidence,
+                "sd": found.sd,
+                "interval": found.interval(level),
+                "level": level,
+                "n_evaluations": found.n_evaluations,
+                "n_skipped": found.n_skipped,
+                "success": found.success,
+                "reason": found.reason.value,
+                "status": found.status,
+                "error": found.error_parts,
+                "modes": [
+                    {"place": mode.place, "log_joint": mode.log_joint, "share": mode.share, "climbs": mode.climbs}
+                    for mode in found.modes
+                ],
+                "posterior": None if posterior is None else {"mean": posterior.mean, "sd": posterior.sd},
+            }
+        )
+    else:
+        say(in_flags(found.summary(), {"n": "--n", "start": "--start"}))
+    if found.success:
+        return 0
+    return NOT_CERTAIN if found.reason is Reason.NOT_REACHED else FAILED
+
+
+def _numbers(text: str | None, name: str) -> list[float] | None:
+    """Read numbers separated by commas, in square brackets or not."""
+    if text is None:
+        return None
+    parts = text.strip().removeprefix("[").removesuffix("]").split(",")
+    try:
+        return [float(part) for part in parts]
+    except ValueError:
+        raise ValueError(f"`{name}` must be numbers separated by commas, e.g. 0.5,-1; got {text!r}") from None

@@ -1,0 +1,167 @@
+"""What people see of an evidence: text, table, figure, draws for ArviZ."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.contour import ContourSet
+
+import fwbq
+from fwbq import plots
+
+
+@pytest.fixture(autouse=True)
+def close():
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    yield
+    plt.close("all")
+
+
+STANDARD = fwbq.Gaussian([0.0, 0.0], np.eye(2))
+
+
+@pytest.fixture(scope="module")
+def ridge():
+    """A posterior that is Gaussian: along the line x1 + x2 = 1, twenty times narrower across."""
+    return fwbq.evidence(lambda x: -0.5 * ((x[:, 0] + x[:, 1] - 1.0) / 0.05) ** 2, STANDARD, n=40, rng=0)
+
+
+@pytest.fixture(scope="module")
+def two_modes():
+    def log_likelihood(x):
+        left, right = (-0.5 * np.sum(((x - c) / 0.2) ** 2, axis=1) for c in (-1.0, 1.0))
+        return np.logaddexp(np.log(0.3) + left, np.log(0.7) + right)
+
+    return fwbq.evidence(log_likelihood, STANDARD, n=100, rng=0)
+
+
+@pytest.fixture(scope="module")
+def nothing():
+    with pytest.warns(RuntimeWarning, match="zero"):
+        return fwbq.evidence(lambda x: np.full(len(x), -np.inf), STANDARD, n=20, rng=0)
+
+
+def regions(ax):
+    """Paths of the 90 % and of the 50 % contour."""
+    lines = [drawn for drawn in ax.collections if isinstance(drawn, ContourSet) and not drawn.filled]
+    assert len(lines) == 1
+    return lines[0].get_paths()
+
+
+def test_contours_enclose_the_shares_they_name(ridge):
+    # The smoothing of width w makes a Gaussian's region enclose 1 - (1 - share)^(1 + w^2): with more than 10,000
+    # effective nodes w < 0.15 and that is 0.905 and 0.508; the nodes' own noise and the grid add less than 0.01.
+    _, below, _ = ridge.plot()
+    posterior = ridge.posterior
+    assert posterior.effective_size > 1e4
+    for path, share in zip(regions(below), plots.CONTOURS, strict=True):
+        inside = path.contains_points(posterior.points)
+        assert posterior.weights[inside].sum() == pytest.approx(share, abs=0.02)
+
+
+def test_every_mode_is_marked_and_has_its_own_region(two_modes):
+    first, below, second = two_modes.plot()
+    marks = {tuple(np.ravel(line.get_xydata()).round(1)) for line in below.lines if line.get_marker() == "+"}
+    assert marks == {(1.0, 1.0), (-1.0, -1.0)}
+    for diagonal in (first, second):
+        assert sorted(round(line.get_xdata()[0], 1) for line in diagonal.lines if line.get_linestyle() == "--") == [
+            -1.0,
+            1.0,
+        ]
+    outer = regions(below)[0]
+    assert outer.contains_points([[1.0, 1.0], [-1.0, -1.0], [0.0, 0.0]]).tolist() == [True, True, False]
+
+
+def test_evaluated_points_are_drawn_and_zeros_look_different():
+    found = fwbq.evidence(
+        lambda x: np.where(x[:, 0] > 0.0, -2.0 * np.sum(x**2, axis=1), -np.inf), STANDARD, n=40, rng=0
+    )
+    below = found.plot()[1]
+    zero = np.isneginf(found.values)
+    assert zero.any()
+    drawn = {line.get_marker(): line.get_xydata() for line in below.lines}
+    np.testing.assert_array_equal(drawn["."], found.points[~zero])
+    np.testing.assert_array_equal(drawn["x"], found.points[zero])
+
+
+@pytest.mark.parametrize("d", [1, 3])
+def test_panels_stand_in_a_triangle(d):
+    prior = fwbq.Uniform([-1.0] * d, [1.0] * d)
+    found = fwbq.evidence(lambda x: -8.0 * np.sum((x - 0.2) ** 2, axis=1), prior, n=40, rng=0)
+    panels = found.plot(names=[f"rate ${i}" for i in range(d)])
+    assert len(panels) == d * (d + 1) // 2
+    panels[0].figure.canvas.draw()  # a dollar sign that was taken for mathematics would fail here
+    assert [ax.get_xlabel() for ax in panels[-d:]] == [rf"rate \${i}" for i in range(d)]
+    for ax, i in zip(panels[-d:], range(d), strict=True):
+        low, high = ax.get_xlim()
+        assert low < found.posterior.quantile(0.01)[i] < found.posterior.quantile(0.99)[i] < high
+
+
+def test_a_figure_of_ones_own_is_drawn_on(ridge):
+    import matplotlib.pyplot as plt
+
+    _, grid = plt.subplots(1, 3)
+    assert ridge.plot(grid) == list(grid)
+    with pytest.raises(ValueError, match="needs 3"):
+        ridge.plot(grid[:2])
+
+
+@pytest.mark.parametrize("names", [["a"], "ab", ["a", 2], ["a", "a"]])
+def test_wrong_names_are_refused(ridge, names):
+    with pytest.raises(ValueError, match="`names`"):
+        ridge.plot(names=names)
+
+
+def test_a_posterior_at_one_point_can_be_drawn():
+    sample = np.random.default_rng(0).normal(size=(30, 2))
+    found = fwbq.evidence(lambda x: -1e4 * np.sum((x - sample[0]) ** 2, axis=1), fwbq.Empirical(sample), rng=0)
+    assert found.posterior.sd.max() < 1e-6
+    assert len(found.plot()) == 3
+
+
+def test_without_a_posterior_nothing_is_drawn(nothing):
+    for draw in (nothing.plot, nothing.to_arviz):
+        with pytest.raises(ValueError, match="no posterior"):
+            draw()
+    assert "-inf" in nothing._repr_html_()
+
+
+def test_arviz_has_the_draws_and_the_evidence(ridge):
+    az = pytest.importorskip("arviz")
+    data = ridge.to_arviz(200, names=["slope", "level"], rng=3)
+    again = ridge.posterior.sample(200, rng=3)
+    np.testing.assert_array_equal(data.posterior["slope"].values, again[None, :, 0])
+    np.testing.assert_array_equal(data.posterior["level"].values, again[None, :, 1])
+    assert data.posterior.attrs["log_evidence"] == ridge.log_evidence
+    table = az.summary(data, kind="stats")
+    assert list(table.index) == ["slope", "level"]
+
+
+def test_the_notebook_table_says_what_the_summary_says(two_modes):
+    page = two_modes._repr_html_()
+    assert f"{two_modes.log_evidence:.6g} ± {two_modes.sd:.2g}" in page
+    assert page.count("share 0.7") == page.count("share 0.3") == 1
+    assert page.count("<tr>") == page.count("</tr>")
+    for name in two_modes.error_parts:
+        assert name in page and name in two_modes.summary()
+
+
+def test_the_parts_of_the_error_make_up_the_standard_deviation(two_modes):
+    whole = np.sqrt(sum(part**2 for part in two_modes.error_parts.values()))
+    # What is missing is the rounding of the log evidence, below 1e-8.
+    assert whole == pytest.approx(two_modes.sd, abs=1e-8)
+
+
+def test_the_number_of_evaluations_is_said_once(ridge):
+    assert ridge.summary().count("40 evaluations") == repr(ridge).count("40 evaluations") == 1
+    reached = fwbq.evidence(lambda x: -np.sum(x**2, axis=1), STANDARD, tol=0.1, rng=0)
+    assert f"{reached.n_evaluations} evaluations; tolerance 0.1 reached" in reached.summary()
+
+
+@pytest.mark.parametrize(
+    ("mean", "sd", "text"),
+    [(-0.00152, 0.61, "0.00 ± 0.61"), (123.456, 12.3, "123 ± 12"), (1e-9, 1e-11, "1e-09 ± 1e-11"), (3.0, 0.0, "3")],
+)
+def test_a_mean_has_the_digits_that_its_error_leaves(mean, sd, text):
+    assert plots._plus_minus(mean, sd).removeprefix("-") == text
