@@ -68,7 +68,17 @@ class Quadratic:
         size = float(np.linalg.norm(b))
         if size == 0.0:
             return np.asarray(axes[:, -1] * radius)
-        low, high = max(0.0, float(values[-1])), max(0.0, float(values[-1])) + size / radius
+        low = max(0.0, float(values[-1]))
+        # Where the slope has no part along the axes that rise most, no shift brings s to the radius: those axes do.
+        rest = values < low - 1e-10 * (low + float(np.max(np.abs(values))))
+        if np.linalg.norm(b[~rest]) <= 1e-10 * size:
+            s = np.zeros(len(b))
+            s[rest] = b[rest] / (low - values[rest])
+            left = radius**2 - float(s @ s)
+            if left > 0.0:
+                s[-1] = np.sqrt(left) if low > 0.0 else 0.0
+                return np.asarray(axes @ s)
+        high = low + size / radius
         for _ in range(100):
             middle = 0.5 * (low + high)
             with np.errstate(divide="ignore"):
