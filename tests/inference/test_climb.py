@@ -95,7 +95,7 @@ def test_equal_values_have_a_flat_model():
 @pytest.mark.parametrize("d", [1, 2, 3, 5])
 @pytest.mark.parametrize("width", [2e-4, 5e-3, 0.1, 1.0])
 def test_a_gaussian_takes_as_many_evaluations_as_it_has_coefficients(d, width):
-    f, centre, H = gaussian(d, width, 10 * d)
+    f, _, H = gaussian(d, width, 10 * d)
     climb, z, g = climb_up(f, d, 12 * d + 12)
     assert climb.arrived
     reached = int(np.argmax(g > -0.05)) + 1  # evaluations until the top was within a twentieth, the spread included
@@ -108,7 +108,7 @@ def test_a_gaussian_takes_as_many_evaluations_as_it_has_coefficients(d, width):
 
 @pytest.mark.parametrize("constant", [1e6, -1e6])
 def test_a_constant_changes_nothing_but_rounding(constant):
-    f, centre, _ = gaussian(3, 0.05, 7)
+    f, *_ = gaussian(3, 0.05, 7)
     plain, *_ = climb_up(f, 3, 60)
     moved, *_ = climb_up(lambda z: f(z) + constant, 3, 60)
     assert moved.arrived

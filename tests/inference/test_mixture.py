@@ -36,7 +36,9 @@ def test_the_density_is_that_of_scipy(d):
 
 def test_the_density_integrates_to_one():
     q = mixture(1)
-    total, _ = quad(lambda t: float(np.exp(q.log_density(np.array([[t]])))[0]), -np.inf, np.inf, epsabs=1e-11, limit=500)
+    total, _ = quad(
+        lambda t: float(np.exp(q.log_density(np.array([[t]])))[0]), -np.inf, np.inf, epsabs=1e-11, limit=500
+    )
     assert abs(total - 1.0) < 1e-9
 
 

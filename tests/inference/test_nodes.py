@@ -35,7 +35,9 @@ def skewed_truth():
         return float(logsumexp(skewed(grid)) + 2.0 * np.log(axis[1] - axis[0]))
 
 
-WIDE = Mixture(np.array([0.7, 0.3]), np.zeros((2, 2)), np.array([1.2 * np.eye(2), 2.5 * np.eye(2)]), np.array([np.inf, 5.0]))
+WIDE = Mixture(
+    np.array([0.7, 0.3]), np.zeros((2, 2)), np.array([1.2 * np.eye(2), 2.5 * np.eye(2)]), np.array([np.inf, 5.0])
+)
 
 
 @pytest.mark.parametrize(("d", "degree"), [(1, 3), (2, 3), (3, 3), (3, 2), (4, 1)])
@@ -101,9 +103,7 @@ def test_more_nodes_have_a_smaller_error():
 
 
 def test_a_constant_moves_the_integral_and_nothing_else():
-    base, moved = (
-        draw(lambda z, c=c: skewed(z) + c, WIDE, 256, 4, np.random.SeedSequence(0)) for c in (0.0, -1e4)
-    )
+    base, moved = (draw(lambda z, c=c: skewed(z) + c, WIDE, 256, 4, np.random.SeedSequence(0)) for c in (0.0, -1e4))
     (value, error), (shifted, same) = base.log_integral(), moved.log_integral()
     assert abs(shifted - value + 1e4) < 1e-9  # 1e4 roundings
     assert np.isclose(error, same, rtol=1e-6)
@@ -120,7 +120,9 @@ def test_a_sample_is_summed_exactly():
 def test_weights_and_moments_are_those_of_the_target():
     q = gaussian_mixture(2)
     shift = np.array([0.5, -0.3])
-    nodes = draw(lambda z: -0.5 * np.sum((standardised(q, z) - shift) ** 2, axis=1), q, 4096, 4, np.random.SeedSequence(3))
+    nodes = draw(
+        lambda z: -0.5 * np.sum((standardised(q, z) - shift) ** 2, axis=1), q, 4096, 4, np.random.SeedSequence(3)
+    )
     assert np.isclose(nodes.weights.sum(), 1.0)
     mean, cov = nodes.moments()
     size = nodes.effective * len(nodes.points)

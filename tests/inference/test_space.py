@@ -21,7 +21,7 @@ parametrize = pytest.mark.parametrize("prior", SMOOTH.values(), ids=SMOOTH)
 
 
 def within(dim, size=200, seed=0):
-    """Points within five standard deviations, where the distribution function keeps nine digits of its distance to 1."""
+    """Points within five standard deviations, where 1 - Phi still has nine digits."""
     return np.random.default_rng(seed).uniform(-5.0, 5.0, (size, dim))
 
 

@@ -21,7 +21,7 @@ def test_the_chance_is_one_half_on_the_plane_of_symmetry(d):
     on = np.random.default_rng(1).uniform(-2.0, 2.0, (50, d))
     on[:, 0] = 0.0
     mean, variance = process.predict(on)
-    # Newton's method stops when the objective changes by 1e-6; the mode is then known to about 1e-3 of its sd.
+    # Sites settle to about 1e-4 of the log likelihood; the mean is then known to a small part of its sd.
     assert np.all(np.abs(mean) < 0.02 * np.sqrt(variance) + 1e-6)
     assert np.allclose(process.probability(on), 0.5, atol=0.01)
 
@@ -71,7 +71,7 @@ def test_draws_agree_with_the_chances():
     there = np.random.default_rng(5).uniform(-0.5, 0.5, (40, 2))
     p = process.probability(there)
     share = process.draw(there, 4000, np.random.default_rng(6)).mean(axis=0)
-    # Laplace's u is Gaussian, so its sign has chance Phi(mean / sd) exactly: only the binomial error is left.
+    # The approximate u is Gaussian, so its sign has chance Phi(mean / sd) exactly: only the binomial error is left.
     assert np.all(np.abs(share - p) < 4.5 * np.sqrt(p * (1.0 - p) / 4000) + 1e-3)
 
 

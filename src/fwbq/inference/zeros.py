@@ -19,7 +19,9 @@ _LINEAR = 100.0
 _VARIANCE = 100.0
 #: Length-scales of the process that are tried, in whitened coordinates.
 _LENGTHS = (1.0, 2.0, 4.0, 8.0)
-_STEPS = 40
+#: Expectation propagation: most sweeps, share of each update that is taken (all sites move at once, which may
+#: oscillate when taken whole), and the change of the log likelihood of the signs at which it has converged.
+_SWEEPS, _SHARE, _CONVERGED = 60, 0.7, 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +30,10 @@ class SignProcess:
 
     A latent process :math:`u(s) = b_0 + b's + r(s)`, Gaussian with wide priors on the plane and a Matern-5/2
     remainder r, has the sign + where the likelihood is positive: :math:`P(+\,|\,u) = \Phi(u)`. Its posterior is
-    approximated by Laplace's method (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, Section
-    3.4), the length-scale of r is the one of greatest approximate likelihood.
+    approximated by expectation propagation (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006,
+    Section 3.6), the length-scale of r is the one of greatest approximate likelihood. Laplace's method will not do
+    here: with a wide prior the mode of u stands near zero while its variance stays that of the prior, and among twenty
+    points of one sign the chance of the other one came out as 0.3 (0.002 by expectation propagation).
 
     Attributes
     ----------
@@ -37,17 +41,17 @@ class SignProcess:
         In whitened coordinates.
     length : float
         Length-scale of the remainder.
-    slope : (n,) array
-        Gradient of the log likelihood of the signs at the mode of u.
+    weights : (n,) array
+        The posterior mean of u is the sum of covariances with the points times these.
     root : (n,) array
-        Square roots of minus its second derivatives.
+        Square roots of the precisions that the signs contribute at their points.
     lower : (n, n) array
         Cholesky factor of I + root K root.
     """
 
     points: Array
     length: float
-    slope: Array
+    weights: Array
     root: Array
     lower: Array
 
@@ -57,51 +61,59 @@ class SignProcess:
         y = np.where(positive, 1.0, -1.0)
         best: tuple[float, SignProcess] | None = None
         for length in _LENGTHS:
-            value, found = cls._laplace(points, y, length)
+            value, found = cls._propagate(points, y, length)
             if best is None or value > best[0]:
                 best = value, found
         assert best is not None
         return best[1]
 
     @classmethod
-    def _laplace(cls, x: Array, y: Array, length: float) -> tuple[float, SignProcess]:
+    def _propagate(cls, x: Array, y: Array, length: float) -> tuple[float, SignProcess]:
+        """Return the approximate log likelihood of the signs y (+1 or -1), and the process."""
         n = len(x)
         K = _covariance(x, x, length)
-        u = np.zeros(n)
-        a = np.zeros(n)
-        objective = -np.inf
-        for _ in range(_STEPS):
-            _, slope, curvature = _probit(y, u)
-            root = np.sqrt(curvature)
+        prior = np.diagonal(K)
+        tau, nu = np.zeros(n), np.zeros(n)  # precision and precision times mean of each site
+        evidence = -np.inf
+        new_tau, new_nu = tau, nu
+        for _ in range(_SWEEPS):
+            tau, nu = tau + _SHARE * (new_tau - tau), nu + _SHARE * (new_nu - nu)
+            root = np.sqrt(tau)
             lower = np.linalg.cholesky(np.eye(n) + root[:, None] * K * root)
-            b = curvature * u + slope
-            step = b - root * scipy.linalg.cho_solve((lower, True), root * (K @ b)) - a
-            # Newton's method on a concave function; halved while it overshoots.
-            size = 1.0
-            while size > 1e-4:
-                tried = a + size * step
-                value = float(-0.5 * tried @ (K @ tried) + np.sum(_probit(y, K @ tried)[0]))
-                if value >= objective:
-                    break
-                size *= 0.5
-            done = value - objective < 1e-6
-            if value >= objective:
-                a, objective = tried, value
-                u = K @ a
-            if done:
+            V = scipy.linalg.solve_triangular(lower, root[:, None] * K, lower=True, check_finite=False)
+            variance = np.maximum(prior - np.einsum("ij,ij->j", V, V), 1e-12 * prior)
+            shift = K @ nu - V.T @ (V @ nu)
+            # What the other signs say at each point, and its moments once the point's own sign is known.
+            others = np.maximum(1.0 / variance - tau, 1e-12 / prior)
+            mean = (shift / variance - nu) / others
+            spread = np.sqrt(1.0 + 1.0 / others)
+            t = y * mean / spread
+            log_p = log_ndtr(t)
+            ratio = np.exp(-0.5 * t * t - 0.5 * np.log(2.0 * np.pi) - log_p)
+            new_mean = mean + y * ratio / (others * spread)
+            new_variance = 1.0 / others - ratio * (ratio + t) / (others * spread) ** 2
+            total = others + tau
+            before = evidence
+            evidence = float(
+                np.sum(log_p)
+                + 0.5 * np.sum(np.log1p(tau / others))
+                - np.sum(np.log(np.diagonal(lower)))
+                + 0.5 * (nu @ shift - np.sum(nu * nu / total))
+                + 0.5 * np.sum(mean * others * (tau * mean - 2.0 * nu) / total)
+            )
+            if abs(evidence - before) < _CONVERGED:
                 break
-        _, slope, curvature = _probit(y, u)
-        root = np.sqrt(curvature)
-        lower = np.linalg.cholesky(np.eye(n) + root[:, None] * K * root)
-        evidence = objective - float(np.sum(np.log(np.diagonal(lower))))
-        return evidence, cls(x, length, slope, root, np.asarray(lower, dtype=float))
+            new_tau = np.maximum(1.0 / new_variance - others, 0.0)
+            new_nu = new_mean / new_variance - others * mean
+        weights = nu - root * scipy.linalg.cho_solve((lower, True), root * (K @ nu))
+        return evidence, cls(x, length, weights, root, np.asarray(lower, dtype=float))
 
     def predict(self, x: Array) -> tuple[Array, Array]:
         """Return mean and variance of u at points x (q, d)."""
         cross = _covariance(self.points, x, self.length)
         v = scipy.linalg.solve_triangular(self.lower, self.root[:, None] * cross, lower=True, check_finite=False)
         prior = _LINEAR * (1.0 + np.sum(x * x, axis=1)) + _VARIANCE
-        return cross.T @ self.slope, np.maximum(prior - np.einsum("nq,nq->q", v, v), 0.0)
+        return cross.T @ self.weights, np.maximum(prior - np.einsum("nq,nq->q", v, v), 0.0)
 
     def probability(self, x: Array) -> Array:
         """Return the probability of a positive likelihood at points x (q, d)."""
@@ -115,16 +127,8 @@ class SignProcess:
         C = _covariance(x, x, self.length) - v.T @ v
         values, axes = np.linalg.eigh(C)
         e = rng.standard_normal((size, len(x))) * np.sqrt(np.maximum(values, 0.0))
-        return np.asarray(cross.T @ self.slope + e @ axes.T > 0.0)
+        return np.asarray(cross.T @ self.weights + e @ axes.T > 0.0)
 
 
 def _covariance(x: Array, y: Array, length: float) -> Array:
     return _LINEAR * (1.0 + x @ y.T) + _VARIANCE * Matern52(length)(x, y)
-
-
-def _probit(y: Array, u: Array) -> tuple[Array, Array, Array]:
-    """Return log P(sign y | u) and minus its first and second derivatives' magnitudes at each value."""
-    t = y * u
-    log_p = log_ndtr(t)
-    ratio = np.exp(-0.5 * t * t - 0.5 * np.log(2.0 * np.pi) - log_p)
-    return log_p, y * ratio, np.maximum(ratio * (ratio + t), 1e-12)
