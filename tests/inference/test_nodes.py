@@ -8,7 +8,7 @@ from scipy.special import logsumexp
 from scipy.stats import t as student
 
 from fwbq.inference.mixture import Mixture
-from fwbq.inference.nodes import Nodes, adapted, around, draw, hermite, resample
+from fwbq.inference.nodes import Nodes, adapted, around, draw, hermite, resample, subset
 
 
 def gaussian_mixture(d, wide=2.0):
@@ -163,3 +163,20 @@ def test_components_around_nodes_stand_on_nodes():
     known = {row.tobytes() for row in nodes.points}
     assert all(row.tobytes() in known for row in q.means)
     assert np.isclose(q.weights.sum(), 1.0)
+
+
+def test_a_subset_stands_for_all():
+    nodes = draw(skewed, WIDE, 4096, 4, np.random.SeedSequence(0))
+    z, w = subset(nodes, 1024)
+    assert len(z) == 1024 and np.isclose(w.sum(), 1.0)
+    spread = np.sqrt(np.diagonal(nodes.moments()[1]))
+    # A thousand independent points would be off by 0.03 standard deviations.
+    assert np.all(np.abs(w @ z - nodes.moments()[0]) < 0.02 * spread)
+    # Where few are effective the weights are equal and the points picked.
+    narrow = draw(lambda z: -0.5 * np.sum((z / 0.05) ** 2, axis=1), WIDE, 4096, 4, np.random.SeedSequence(0))
+    z, w = subset(narrow, 512)
+    assert np.all(w == 1.0 / 512)
+    assert np.all(np.abs(z).max(axis=0) < 0.5)
+    # A sample that is small enough is taken whole.
+    small = Nodes(np.arange(3.0)[:, None], np.zeros(3), np.log([0.2, 0.3, 0.5]), None, 1)
+    assert np.allclose(subset(small, 10)[1], [0.2, 0.3, 0.5])
