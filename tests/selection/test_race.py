@@ -107,7 +107,7 @@ def test_statuses():
     models = {c: bump(c) for c in (0.0, 1.0)}
     assert run(models, stop=0.95).status == "P(MAP) reached 0.95"
     assert run(models, tol=0.05).status.startswith("the leading probability is known to")
-    assert run(models, n=12).status == "the budget of 12 points ended"
+    assert run(models, n=12).status == "the budget of 12 points for each model ended"
     assert run(models, stages=(5, 7, 9)).stages[-1].n == 9
     assert [s.n for s in run(models, n=50).stages] == [10, 20, 40, 50]
     stopped = run(models, stop=0.95)
@@ -138,7 +138,7 @@ def test_evidences_far_apart_and_one_model():
 def test_identical_models_are_level():
     found = run({name: bump(0.0) for name in "abc"}, stop=0.95, n=40)
     np.testing.assert_allclose(found.map_probabilities, 1 / 3, atol=1e-3)
-    assert found.status == "the budget of 40 points ended"
+    assert found.status == "the budget of 40 points for each model ended"
     assert "points for each" in found.forecast(0.95) or "cannot be said" in found.forecast(0.95)
 
 
@@ -147,9 +147,17 @@ def test_a_design_of_ones_own_with_repeated_points():
         def take(self, n):
             return np.tile(np.linspace(-2.5, 2.5, 15)[:, None], (2, 1))[:n]
 
-    for evidence, error in (("log", 1e-4), ("linear", 0.05)):
-        found = run({0.0: bump(0.0)}, stages=(30,), design=lambda measure: Fixed(), evidence=evidence)
+    # With a kernel given the points are shared, and the design is theirs.
+    for evidence, kernel, error in (("log", fwbq.Matern52(1.0), 1e-4), ("linear", None, 0.05)):
+        found = run(
+            {0.0: bump(0.0)}, stages=(30,), design=lambda embedding, rng: Fixed(), evidence=evidence, kernel=kernel
+        )
         assert found.log_evidence(0.0) == pytest.approx(exact(0.0), abs=error)
+
+
+def test_a_design_chooses_the_points_of_each_model_under_its_posterior():
+    found = run({0.0: bump(0.0)}, n=30, design=fwbq.FrankWolfe)
+    assert found.log_evidence(0.0) == pytest.approx(exact(0.0), abs=1e-6)
 
 
 def test_a_journal_answers_for_what_was_done(tmp_path):
@@ -266,7 +274,9 @@ def test_stages_can_be_looked_back_at(kinetic):
 
 
 def test_forecast_falls_with_the_gap():
-    near = run({c: bump(c) for c in (0.0, 0.02)}, n=12)
+    # Gaussian likelihoods would be known to rounding.
+    prior = fwbq.Gaussian([0.0], [[1.0]])
+    near = run({c: fwbq.Model(lambda x, c=c: np.cos(3.0 * x[:, 0]) + c, prior) for c in (0.0, 1e-4)}, n=12)
     assert near.map_probability < 0.999
     assert "points for each of the two leading models" in near.forecast(0.9999)
     far = run({c: bump(c) for c in (0.0, 2.0)}, n=12)

@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 _DOUBLE, _SIGNS = 1024, 600
 #: Draws of the sign process.
 _DRAWS = 300
-#: Rounding of a log evidence near zero.
+#: Rounding of the sums and products on the way to a log evidence of order one.
 _ROUNDING = 1e-9
 
 
@@ -64,7 +64,7 @@ class Assessment:
             self.nodes,
             self.boundary,
             self.unseen,
-            _ROUNDING * max(1.0, abs(self.log_evidence)),
+            _ROUNDING + 4.0 * np.finfo(float).eps * abs(self.log_evidence),
         )
         return float(np.sqrt(np.sum(np.square(parts))))
 

@@ -38,6 +38,8 @@ class Belief:
     top : float
         Largest log likelihood seen.
     modes : tuple of Mode
+    known : tuple of (n, d), (n,) arrays, or None
+        For a prior that is a sample, points and log likelihoods that need no surrogate.
     """
 
     space: Space
@@ -45,6 +47,7 @@ class Belief:
     sign: SignProcess | None
     top: float
     modes: tuple[Mode, ...]
+    known: tuple[Array, Array] | None = None
 
     @property
     def surrogate(self) -> Surrogate:
@@ -109,4 +112,9 @@ class Belief:
             z, log_weights = z[rows], log_weights[rows]
             log_weights = log_weights - np.logaddexp.reduce(log_weights)
         g = self.log_joint(z)
+        if self.known is not None:
+            row = {point.tobytes(): i for i, point in enumerate(z)}
+            for point, value in zip(*self.known, strict=True):
+                if point.tobytes() in row:
+                    g[row[point.tobytes()]] = value
         return Nodes(z, g, g + log_weights, None, 1)

@@ -21,7 +21,7 @@ from .climb import Climb, Quadratic, local_quadratic
 from .modes import Mode, explains
 from .nodes import Nodes
 from .result import Evidence, Posterior
-from .space import Free, Space, space_of
+from .space import Free, Sample, Space, space_of
 from .surrogate import FAMILIES, Whitening, depth_noise, fit
 from .zeros import SignProcess
 
@@ -460,10 +460,11 @@ class EvidenceRun:
         again = n >= _REFIT * self._view.fitted_at
         fitted = fit(
             z, g, whitening, self._modes, self._view.thetas, families=self._families,
-            decided=self._space.support is None, iterations=20 if again else 3,
+            falls_off=self._space.support is None, iterations=20 if again else 3,
         )  # fmt: skip
         sign = None if at.all() else SignProcess.fit(whitening.forward(self._z), at)
-        belief = Belief(self._space, fitted, sign, float(self._values[at].max()), tuple(self._modes))
+        known = None if self._space.support is None else (self._z, self._values)
+        belief = Belief(self._space, fitted, sign, float(self._values[at].max()), tuple(self._modes), known)
         nodes = belief.nodes(*_FEW, self._seed(1, len(self._values)))
         view = _View(belief, nodes, fitted.thetas, n if again else self._view.fitted_at)
         self._fresh = len(self._values), view
@@ -478,7 +479,7 @@ class EvidenceRun:
         variance = surrogate.amplitude * there.variance(np.ones(len(z)))
         g = values + self._space.log_prior(z)
         top = max(float(surrogate.values.max()), float(np.max(g)))
-        for error, v, value in zip(g - there.mean - offset, variance, g, strict=True):
+        for error, v, value in zip(g - surrogate.level - there.mean - offset, variance, g, strict=True):
             if np.isfinite(value):
                 noise = depth_noise(np.array([top, value]), self.dim)[1]
                 weight = float(np.exp(-0.3 * min(top - value, 200.0)) / (1.0 + noise))
@@ -544,6 +545,10 @@ class EvidenceRun:
             raise ValueError("no log likelihood is known yet: call `ask` and `tell` first")
         if not self._positive.any():
             return Evidence(-np.inf, np.inf, Reason.ZERO, self._x, self._values, (), None, None, self._skipped, self._n)
+        if isinstance(self._space, Sample) and n >= len(self._space.support):
+            exact = self._space.log_sum(self._z, self._values)
+            rounding = 1e-15 * max(1.0, abs(exact), float(np.max(np.abs(self._values[self._positive]))))
+            return Evidence(exact, rounding, Reason.OPEN, self._x, self._values, (), None, None, self._skipped, self._n)
         view = self._look()
         if view is None:
             return Evidence(

@@ -212,6 +212,7 @@ class Sample(Space):
         held = prior.weights > 0.0
         points, which = np.unique(prior.points[held], axis=0, return_inverse=True)
         self._centre, self._scale = prior.expectation, np.where(prior.scale > 0.0, prior.scale, 1.0)
+        self._points = points
         self._support = (points - self._centre) / self._scale
         self._log_weights = np.log(np.bincount(which.ravel(), prior.weights[held]))
 
@@ -230,13 +231,32 @@ class Sample(Space):
         """Log probabilities of the support."""
         return self._log_weights
 
+    def log_sum(self, z: Array, values: Array) -> float:
+        """Return the log of the sum of weights times exp(values), values (N,) given at every point z of the support."""
+        row = {point.tobytes(): i for i, point in enumerate(self._support)}
+        logs = np.full(len(self._support), -np.inf)
+        for point, value in zip(z, values, strict=True):
+            if point.tobytes() in row:
+                logs[row[point.tobytes()]] = value
+        return float(np.logaddexp.reduce(logs + self._log_weights))
+
     def to_user(self, z: Array) -> Array:
-        """Map z (n, d) to x."""
-        return np.asarray(self._centre + self._scale * z)
+        """Map z (n, d) to x: exactly the points of the sample for those of the support."""
+        row = {point.tobytes(): i for i, point in enumerate(self._support)}
+        x = np.asarray(self._centre + self._scale * z)
+        for i, point in enumerate(z):
+            if point.tobytes() in row:
+                x[i] = self._points[row[point.tobytes()]]
+        return x
 
     def from_user(self, x: Array) -> Array:
-        """Map x (n, d) to z."""
-        return np.asarray((x - self._centre) / self._scale)
+        """Map x (n, d) to z: exactly a point of the support for those of the sample."""
+        row = {point.tobytes(): i for i, point in enumerate(self._points + 0.0)}
+        z = np.asarray((x - self._centre) / self._scale)
+        for i, point in enumerate(x + 0.0):
+            if point.tobytes() in row:
+                z[i] = self._support[row[point.tobytes()]]
+        return z
 
     def log_prior(self, z: Array) -> Array:
         """Return zero: the weights of the sample go with its points."""

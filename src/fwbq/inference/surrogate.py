@@ -118,8 +118,16 @@ class Surrogate:
         """The values less their offset, given the kernel."""
         K = self.kernel(self.whitened)
         K.flat[:: len(K) + 1] += JITTER + depth_noise(self.values, self.dim)
-        known = self.values if self.offset is None else self.values - self.offset(self.points)
+        # Relative to the largest value, so that a constant of any size in the log likelihood costs no digits.
+        known = self.values - self.level
+        if self.offset is not None:
+            known = known - self.offset(self.points)
         return Regression(CholeskyFactor.of(K), known, basis_functions(self.basis, self.whitened))
+
+    @property
+    def level(self) -> float:
+        """The largest value."""
+        return float(self.values.max())
 
     @cached_property
     def near(self) -> Array:
@@ -142,7 +150,7 @@ class Surrogate:
         return float(np.sum(weights * (-0.5 * errors**2 / variances - 0.5 * np.log(variances))) / np.sum(weights))
 
     def predict(self, z: Array) -> Prediction:
-        """Return the process at points z (q, d); the offset is not in its mean."""
+        """Return the process at points z (q, d); level and offset are not in its mean."""
         s = self.whitening.forward(z)
         return self.regression.predict(self.kernel(self.whitened, s), basis_functions(self.basis, s))
 
@@ -154,6 +162,7 @@ class Surrogate:
         for start in range(0, len(z), 4096):
             part = slice(start, start + 4096)
             out[part] += self.kernel(s[part], self.whitened) @ alpha
+        out += self.level
         return np.asarray(out if self.offset is None else out + self.offset(z))
 
     @cached_property
@@ -206,7 +215,7 @@ def fit(
     thetas: dict[tuple[str, str], Array],
     *,
     families: Sequence[KernelFamily] = FAMILIES,
-    decided: bool = True,
+    falls_off: bool = True,
     iterations: int = 20,
 ) -> Fitted:
     """Fit length-scales for each family and choose the mean.
@@ -225,8 +234,9 @@ def fit(
         Where to begin, from an earlier fit.
     families : sequence of KernelFamily
         Candidates.
-    decided : bool
-        Whether the density falls off: False for a prior that is a sample, whose fallback mean is a constant.
+    falls_off : bool
+        Whether the density falls off on all sides: False for a prior that is a sample; the mean is then a constant
+        where it cannot be a quadratic.
     iterations : int
         Of each search.
     """
@@ -236,7 +246,7 @@ def fit(
     found: dict[tuple[str, str], Array] = dict(thetas)
 
     def members(kind: str, offset: Offset | None, basis: Basis) -> Fitted:
-        left = values if offset is None else values - offset(points)
+        left = values - values.max() if offset is None else values - values.max() - offset(points)
         heights, each = [], []
         for family in families:
             begin = found.get((kind, family.name))
@@ -251,15 +261,16 @@ def fit(
     chosen: Fitted | None = None
     if len(points) >= basis_size("quadratic", d) + d + 2:
         chosen = members("quadratic", None, "quadratic")
-        if chosen.best.gaussian is None and decided:
+        if chosen.best.gaussian is None and falls_off:
             chosen = None
     if chosen is None:
-        chosen = members("gaussian", whitening.unit if decided else None, "constant")
+        chosen = members("gaussian", whitening.unit if falls_off else None, "constant")
     if len(modes) > 1:
         peaks = [mode.peak for mode in modes]
+        top = max(peak.constant for peak in peaks)
 
         def sum_of_peaks(z: Array) -> Array:
-            return np.asarray(np.logaddexp.reduce([peak(z) for peak in peaks], axis=0))
+            return np.asarray(np.logaddexp.reduce([peak(z) - top for peak in peaks], axis=0))
 
         rival = members("modes", sum_of_peaks, "constant")
         if rival.best.score > chosen.best.score:

@@ -15,7 +15,6 @@ from .. import __version__, _validate
 from .._reason import Reason
 from ..evaluation import Evaluator, Journal, Progress
 from ..kernels import Kernel, Stationary
-from ..measures import Measure
 from ..posterior import Amplitude
 from .comparison import Comparison, Stage
 from .contenders import Contenders, Numbered
@@ -50,7 +49,7 @@ def compare_models(
     evidence: str = "log",
     kernel: Kernel | type[Stationary] | None = None,
     amplitude: Amplitude = "marginal",
-    design: Callable[[Measure], Any] | None = None,
+    design: Callable[..., Any] | None = None,
     race: bool = True,
     budget: int | None = None,
     executor: Executor | None = None,
@@ -60,10 +59,14 @@ def compare_models(
 ) -> Comparison:
     r"""Compare models by evidence, carrying the numerical error of every integral to the decision.
 
-    Each model's evidence :math:`Z_i = \int e^{\ell_i}\,\mathrm{d}p_i` is inferred from log likelihoods at the points
-    of a design that grows round by round. Models with the same measure share the design, and their likelihoods are
-    evaluated as one block. After each round the posteriors of the evidences give P(the leader is the true MAP);
-    models that can no longer win leave the race, and the run stops when the decision is certain enough.
+    Each model's evidence :math:`Z_i = \int e^{\ell_i}\,\mathrm{d}p_i` is inferred from log likelihoods at points whose
+    number grows round by round: points of the model's own, chosen as in :func:`fwbq.evidence`, however narrow its
+    likelihood; the points that all models ask for are evaluated as one batch. After each round the posteriors of the
+    evidences give P(the leader is the true MAP); models that can no longer win leave the race, unless their evidence is
+    not known well enough to say so, and the run stops when the decision is certain.
+
+    Under ``evidence="linear"``, with `coordinates` of a model or with a kernel given, models with the same measure
+    share points that are spread over the prior instead: cheap, and right for likelihoods about as wide as it.
 
     Parameters
     ----------
@@ -88,8 +91,9 @@ def compare_models(
     amplitude : str or float, optional
         For ``"linear"``, as in :func:`fwbq.condition`.
     design : callable, optional
-        Measure to design (anything with ``take(n)``), e.g. ``lambda p: fwbq.SBQ(fwbq.embed(fwbq.ExpQuad(1.0), p),
-        rng=0)``. By default points spread evenly over the prior.
+        ``design(embedding, rng=...)`` with ``take(n)``, e.g. `fwbq.FrankWolfe`: for shared points in place of points
+        spread evenly over the prior; for models with points of their own in place of sequential Bayesian quadrature
+        under the posterior.
     race : bool, optional
         Whether models that can no longer win are left out of further rounds. Before 20 points none is, and nothing is
         decided: ten say too little about how smooth a likelihood is.
@@ -145,7 +149,7 @@ def compare_families(
     evidence: str = "log",
     kernel: Kernel | type[Stationary] | None = None,
     amplitude: Amplitude = "marginal",
-    design: Callable[[Measure], Any] | None = None,
+    design: Callable[..., Any] | None = None,
     race: bool = True,
     budget: int | None = None,
     executor: Executor | None = None,
@@ -175,13 +179,13 @@ def compare_families(
     runners: list[Shared | Contenders] = []
     first = 0
     for family in grouped:
-        own = evidence == "log" and not family.alike and family.coordinates is None and design is None
+        own = evidence == "log" and not family.alike and family.coordinates is None
         if own and not isinstance(kernel, Kernel):
-            runners.append(Contenders(family, first, sizes[-1], kernel, None, seed))
+            runners.append(Contenders(family, first, sizes[-1], kernel, design, seed))
         elif isinstance(kernel, type):
             raise TypeError("`kernel` must be an instance, e.g. fwbq.Matern52(1.0), for models on shared points")
         else:
-            runners.append(Shared(family, first, evidence, kernel, amplitude, design))
+            runners.append(Shared(family, first, evidence, kernel, amplitude, design, seed))
         first += len(family.names)
 
     evidences = Evidences.empty(len(names))

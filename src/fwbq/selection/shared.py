@@ -45,6 +45,7 @@ class Block:
     which: IntArray
 
     def __call__(self, x: Array) -> Array:
+        """Return the log integrands at points x (n, d), (n, len(which))."""
         values = np.asarray(self.family.log_integrands(x, self.which), dtype=float)
         return _validate.log_block(values, x, lambda j: self.family.names[int(self.which[j])])
 
@@ -61,15 +62,27 @@ class Shared:
         Which process.
     kernel, amplitude, design
         As for `compare_models`.
+    seed : int
+        Of the design.
     """
 
     def __init__(
-        self, family: Family, first: int, evidence: str, kernel: Kernel | None, amplitude: Amplitude, design: Any
+        self,
+        family: Family,
+        first: int,
+        evidence: str,
+        kernel: Kernel | None,
+        amplitude: Amplitude,
+        design: Any,
+        seed: int,
     ) -> None:
         self.family = family
         self.slots = np.arange(first, first + len(family.names))
         self.coordinates: Coordinates = family.coordinates or Standard(family.measure)
-        self.design: _Design = Spread(family.measure, self.coordinates) if design is None else design(family.measure)
+        self.design: _Design = Spread(family.measure, self.coordinates)
+        if design is not None:
+            embedding = embed(kernel or ExpQuad(family.measure.scale), family.measure)
+            self.design = design(embedding, rng=np.random.default_rng(seed))
         self.evidence = evidence
         self.kernel = kernel
         self.amplitude = amplitude

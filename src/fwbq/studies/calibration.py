@@ -23,9 +23,7 @@ from ..chema import Dataset
 from ..chema.compare import KineticFamily, compare
 from ..chema.likelihood import candidate_models, log_likelihood_block
 from ..designs import FrankWolfe
-from ..embeddings import embed
 from ..kernels import ExpQuad
-from ..measures import Measure
 from ..selection import Comparison
 
 if TYPE_CHECKING:
@@ -113,15 +111,11 @@ def _tensor_sum(data: Dataset, models: Sequence[tuple[str, ...]], size: int) -> 
     return np.asarray(top + np.log(total))
 
 
-def _frank_wolfe(measure: Measure) -> FrankWolfe:
-    return FrankWolfe(embed(ExpQuad(1.0), measure), rng=0)
-
-
 #: The default, the paper's model on the same points, and the paper's model on Frank-Wolfe points.
 METHODS: dict[str, dict[str, Any]] = {
     "default": {},
     "linear": {"evidence": "linear", "kernel": ExpQuad(1.0), "amplitude": "ml"},
-    "paper-like": {"evidence": "linear", "kernel": ExpQuad(1.0), "amplitude": "ml", "design": _frank_wolfe},
+    "paper-like": {"evidence": "linear", "kernel": ExpQuad(1.0), "amplitude": "ml", "design": FrankWolfe},
 }
 
 
