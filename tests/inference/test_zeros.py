@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from fwbq.inference import zeros
 from fwbq.inference.zeros import SignProcess
 
 
@@ -85,7 +86,7 @@ def test_knowledge_never_widens():
     x, positive = mirrored(2)
     there = np.random.default_rng(7).uniform(-3.0, 3.0, (50, 2))
     _, variance = SignProcess.fit(x, positive).predict(there)
-    prior = 100.0 * (1.0 + np.sum(there * there, axis=1)) + 100.0
+    prior = zeros._LINEAR * (1.0 + np.sum(there * there, axis=1)) + zeros._VARIANCE
     assert np.all((variance >= 0.0) & (variance <= prior))
 
 
