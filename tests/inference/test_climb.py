@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+import fwbq
 from fwbq.inference.climb import Climb, Quadratic, local_quadratic
+from fwbq.problems.likelihoods import cut
 from fwbq.process.basis import basis_size
 
 
@@ -73,6 +75,23 @@ def test_the_gain_is_the_rise_to_the_top():
     top = model.centre + model.step(np.inf)
     assert np.isclose(float(model(top[None])[0]) - 3.0, model.gain(), rtol=1e-12)
     assert model.concave
+
+
+def test_a_curvature_of_lower_rank_has_no_maximum():
+    # Fewer points than coefficients leave directions without curvature, whose eigenvalues are roundings of either sign.
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        a = rng.standard_normal(3)
+        model = Quadratic(np.zeros(3), 0.0, rng.standard_normal(3), -np.outer(a, a))
+        assert not model.concave
+        assert np.isfinite(model.step(1.0)).all()
+    assert Quadratic(np.zeros(2), 0.0, np.zeros(2), -np.diag([1e8, 1e-2])).concave
+
+
+def test_a_climb_that_few_points_describe_goes_on():
+    problem = cut(rng=3)
+    found = fwbq.evidence(problem.log_likelihood, problem.prior, n=40, rng=0, progress=False)
+    assert abs(found.log_evidence - problem.log_evidence) < 4.0 * found.sd
 
 
 @pytest.mark.parametrize("d", [1, 2, 4])

@@ -49,8 +49,9 @@ class Quadratic:
 
     @property
     def concave(self) -> bool:
-        """Whether it has a maximum."""
-        return bool(np.linalg.eigvalsh(self.curvature)[-1] < 0.0)
+        """Whether it has a maximum; a curvature that is the rounding of zero, in any direction, is none."""
+        values = np.linalg.eigvalsh(self.curvature)
+        return bool(values[-1] < -1e-13 * abs(values[0]))
 
     def gain(self) -> float:
         """Rise from the centre to the maximum of a concave model."""
