@@ -8,7 +8,7 @@ OUT ?= out
 test test-oldest bench: export OPENBLAS_NUM_THREADS ?= 1
 export MPLBACKEND ?= Agg
 
-.PHONY: help run test lint test-oldest test-processors docs bench coverage nets calibration paper clean
+.PHONY: help run test lint test-oldest test-processors docs bench coverage nets calibration evidence paper clean
 
 help:
 	@echo "make run          the main job: choose among 352 models of the data set that ships with the package"
@@ -21,6 +21,7 @@ help:
 	@echo "make coverage     the coverage study of docs/coverage.md"
 	@echo "make nets         the coverage study of docs/large-n.md"
 	@echo "make calibration  the calibration study of docs/calibration.md"
+	@echo "make evidence     the study of log evidences of docs/evidence-study.md; QUICK=1 for a few problems"
 	@echo "make paper        every figure of the paper, into $(OUT)/paper"
 
 # An environment per set of extras, made anew when pyproject.toml changes. `venv` is missing from some system Pythons;
@@ -82,6 +83,9 @@ nets: $(VENV)/.test
 
 calibration: $(VENV)/.test
 	$(BIN)/python -m fwbq.studies.calibration --out $(OUT)/calibration
+
+evidence: $(VENV)/.test
+	$(BIN)/python -m fwbq.studies.evidence --out $(OUT)/evidence $(if $(QUICK),--quick)
 
 paper: $(VENV)/.run
 	$(BIN)/fwbq paper all --out $(OUT)/paper

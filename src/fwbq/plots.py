@@ -647,6 +647,31 @@ def coverage(frame: pd.DataFrame, axes: Any = None) -> list[Axes]:
     return panels
 
 
+def evidence_study(frame: pd.DataFrame, axes: Any = None) -> list[Axes]:
+    """Draw the error of each log evidence against its stated standard deviation, a panel for each n.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        What `fwbq.studies.evidence.run` returns: columns ``n``, ``sd``, ``error``, ``covered``. Points above the line
+        are errors of more than two standard deviations.
+    """
+    sizes = sorted(set(frame["n"]))
+    panels = _axes(axes, len(sizes), (2.8 * len(sizes), 2.8), columns=len(sizes), sharex=True, sharey=True)
+    floor = 1e-9  # exact answers have no logarithm
+    for panel, n in zip(panels, sizes, strict=True):
+        part = frame[(frame["n"] == n) & np.isfinite(frame["sd"])]
+        sd, error = np.maximum(part["sd"], floor), np.maximum(part["error"], floor)
+        panel.plot([floor, 10.0], [2.0 * floor, 20.0], color=BLACK, linewidth=0.8)
+        for held, marker in ((True, "."), (False, "x")):
+            at = part["covered"] == held
+            panel.plot(sd[at], error[at], marker, color=_method("", 0)[0] if held else BLACK, markersize=4, alpha=0.7)
+        panel.set(title=f"$n = {n}$, {100 * part['covered'].mean():.0f} % held", xscale="log", yscale="log")
+        panel.set_xlabel("stated sd")
+    panels[0].set_ylabel("|error| of the log evidence")
+    return panels
+
+
 def save(axes: Axes | Iterable[Axes], *paths: str | Path) -> None:
     """Save the figure that holds the Axes, once for each path, and close it."""
     import matplotlib.pyplot as plt

@@ -55,7 +55,12 @@ class _Table(Kernel):
 
 
 def next_points(
-    belief: Belief, nodes: Nodes, batch: int, seed: np.random.SeedSequence, design: DesignFactory | None = None
+    belief: Belief,
+    nodes: Nodes,
+    batch: int,
+    seed: np.random.SeedSequence,
+    design: DesignFactory | None = None,
+    lost: Array | None = None,
 ) -> Array:
     r"""Return up to `batch` points (k, d) that lower the error of the log evidence most.
 
@@ -74,19 +79,25 @@ def next_points(
     seed : SeedSequence
     design : callable, optional
         ``design(embedding, rng=...)`` with ``take(n)``; its points are numbers of candidates.
+    lost : (k, d) array, optional
+        Points where the function failed. They count as known, so that the choice moves on instead of coming back.
     """
     rng = np.random.default_rng(seed)
     counts = np.bincount(resample(nodes, 5 * _CANDIDATES), minlength=len(nodes.points))
     rows = np.unique(np.concatenate([resample(nodes, _CANDIDATES), resample(nodes, _WIDE, power=0.5)]))
     z = nodes.points[rows]
-    known = {point.tobytes() for point in belief.surrogate.points + 0.0}
+    evaluated = belief.surrogate.points if lost is None else np.vstack([belief.surrogate.points, lost])
+    known = {point.tobytes() for point in evaluated + 0.0}
     fresh = np.array([point.tobytes() not in known for point in z + 0.0])
     if belief.space.support is not None:
         rows, z = rows[fresh], z[fresh]
     if not len(z):
         return np.empty((0, nodes.points.shape[1]))
     share = counts[rows] / max(counts[rows].sum(), 1)
-    C = covariance(belief, z, rng)
+    C = covariance(belief, z if lost is None else np.vstack([z, lost]), rng)
+    for i in range(len(z), len(C)):
+        C = _given(C, i)
+    C = C[: len(z), : len(z)]
     variance = np.diagonal(C).copy()
     numbers = np.arange(len(z), dtype=float)[:, None]
     chosen: list[int] = []

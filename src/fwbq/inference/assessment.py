@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .belief import Belief
-from .nodes import Nodes, resample
+from .nodes import Nodes, resample, subset
 
 Array = NDArray[np.float64]
 
-#: Nodes over which double sums of the covariance are taken.
-_DOUBLE = 600
+#: Nodes over which double sums of the covariance are taken, and those at which signs are drawn jointly.
+_DOUBLE, _SIGNS = 1024, 600
 #: Draws of the sign process.
 _DRAWS = 300
 #: Rounding of the sums and products on the way to a log evidence of order one.
@@ -73,18 +73,17 @@ def assess(belief: Belief, nodes: Nodes, inflation: float, unseen: float, seed: 
     """Integrate the surrogate over the nodes and collect the parts of the error."""
     value, error = nodes.log_integral()
     surrogate = belief.surrogate
-    z = nodes.points[resample(nodes, _DOUBLE)]
+    z, w = subset(nodes, _DOUBLE)
     s = surrogate.whitening.forward(z)
     K = surrogate.kernel(s)
     there = surrogate.predict(z)
-    equal = np.full(len(z), 1.0 / len(z))
-    first = surrogate.amplitude * float(there.weighted_variance(equal, equal @ K @ equal))
-    each = surrogate.amplitude * float(np.mean(there.variance(np.diagonal(K))))
+    first = surrogate.amplitude * float(there.weighted_variance(w, w @ K @ w))
+    each = surrogate.amplitude * float(w @ there.variance(np.diagonal(K)))
     shifts = [0.0]
     base = belief.log_joint(z)
     for other in belief.fitted.members[1:]:
         change = np.clip(belief.log_joint(z, other) - base, -50.0, 50.0)
-        shifts.append(float(np.log(np.mean(np.exp(change)))))
+        shifts.append(float(np.log(w @ np.exp(change))))
     weights = belief.fitted.weights
     mean = float(weights @ shifts)
     return Assessment(
@@ -106,6 +105,6 @@ def _boundary(belief: Belief, nodes: Nodes, seed: np.random.SeedSequence) -> flo
     without = Nodes(
         nodes.points, nodes.log_joint, nodes.log_ratio - belief.log_positive(nodes.points), None, nodes.replicates
     )
-    z = nodes.points[resample(without, _DOUBLE)]
+    z = nodes.points[resample(without, _SIGNS)]
     signs = belief.sign.draw(belief.whitening.forward(z), _DRAWS, np.random.default_rng(seed))
-    return float(np.std(np.log(np.maximum(signs.mean(axis=1), 1.0 / _DOUBLE))))
+    return float(np.std(np.log(np.maximum(signs.mean(axis=1), 1.0 / _SIGNS))))

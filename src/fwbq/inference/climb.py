@@ -49,8 +49,9 @@ class Quadratic:
 
     @property
     def concave(self) -> bool:
-        """Whether it has a maximum."""
-        return bool(np.linalg.eigvalsh(self.curvature)[-1] < 0.0)
+        """Whether it has a maximum; a curvature that is the rounding of zero, in any direction, is none."""
+        values = np.linalg.eigvalsh(self.curvature)
+        return bool(values[-1] < -1e-13 * abs(values[0]))
 
     def gain(self) -> float:
         """Rise from the centre to the maximum of a concave model."""
@@ -68,7 +69,17 @@ class Quadratic:
         size = float(np.linalg.norm(b))
         if size == 0.0:
             return np.asarray(axes[:, -1] * radius)
-        low, high = max(0.0, float(values[-1])), max(0.0, float(values[-1])) + size / radius
+        low = max(0.0, float(values[-1]))
+        # Where the slope has no part along the axes that rise most, no shift brings s to the radius: those axes do.
+        rest = values < low - 1e-10 * (low + float(np.max(np.abs(values))))
+        if np.linalg.norm(b[~rest]) <= 1e-10 * size:
+            s = np.zeros(len(b))
+            s[rest] = b[rest] / (low - values[rest])
+            left = radius**2 - float(s @ s)
+            if left > 0.0:
+                s[-1] = np.sqrt(left) if low > 0.0 else 0.0
+                return np.asarray(axes @ s)
+        high = low + size / radius
         for _ in range(100):
             middle = 0.5 * (low + high)
             with np.errstate(divide="ignore"):

@@ -27,6 +27,8 @@ _AROUND_DF = 8.0
 #: Share of the nodes that must be effective before the proposal is believed, and most attempts to improve it.
 _ENOUGH = 0.5
 _ATTEMPTS = 3
+#: Share of the nodes that must be effective for their weights to serve a subset.
+_EVEN = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +153,22 @@ def resample(nodes: Nodes, size: int, power: float = 1.0) -> NDArray[np.intp]:
     edges = np.cumsum(np.exp(logs - logs.max()))
     rows = np.searchsorted(edges / edges[-1], (np.arange(size) + 0.5) / size, side="right")
     return np.asarray(rows.clip(0, len(edges) - 1), dtype=np.intp)
+
+
+def subset(nodes: Nodes, size: int) -> tuple[Array, Array]:
+    """Return up to `size` points and weights that stand for the surrogate posterior, for sums over pairs.
+
+    The first points of a Sobol sequence, a power of two of them, are as balanced as all of it, and with their
+    importance weights known to a few per cent what points picked by their weights know to a half: after sequential
+    quadrature the variance of the integral is a small difference. Where few nodes are effective they are picked.
+    """
+    if len(nodes.points) <= size:
+        return nodes.points, nodes.weights
+    if nodes.proposal is not None:
+        w = nodes.weights[:size]
+        if w.sum() ** 2 > _EVEN * size * np.sum(w * w):
+            return nodes.points[:size], w / w.sum()
+    return nodes.points[resample(nodes, size)], np.full(size, 1.0 / size)
 
 
 def around(nodes: Nodes) -> Mixture:

@@ -166,6 +166,7 @@ class EvidenceRun:
         self._plan: _Plan | None = None
         self._rounds = 0
         self._skipped = 0
+        self._lost = np.empty((0, d))  # where the function failed
         self._climbs: list[Climb] = []
         self._racing: list[Climb] = []
         self._further = 0
@@ -273,6 +274,7 @@ class EvidenceRun:
         self._plan = None
         values = np.array([plan.values[key] for key in keys])
         known = ~np.isnan(values)
+        self._lost = np.vstack([self._lost, plan.z[~known]])
         if plan.kind == "climb":
             start = 0
             joint = np.where(known, values, -np.inf) + self._space.log_prior(plan.z)
@@ -314,7 +316,7 @@ class EvidenceRun:
         return _Plan(kind, z, x, climbs or [])
 
     def _next(self) -> _Plan | None:
-        n = len(self._values)
+        n = len(self._values) + len(self._lost)
         if n < self._first or not self._positive.any():
             return self._spread(n)
         if self._space.support is None:
@@ -428,7 +430,7 @@ class EvidenceRun:
     def _round(self) -> _Plan | None:
         view = self._look()
         if view is None:
-            return self._spread(len(self._values))
+            return self._spread(len(self._values) + len(self._lost))
         assert view.belief is not None and view.nodes is not None
         self._view = view
         left = self._n - len(self._values)
@@ -438,7 +440,7 @@ class EvidenceRun:
         if probes is not None:
             return self._planned("round", probes)
         self._rounds += 1
-        z = next_points(view.belief, view.nodes, batch, self._seed(2, self._rounds), self._design)
+        z = next_points(view.belief, view.nodes, batch, self._seed(2, self._rounds), self._design, self._lost)
         if not len(z):
             self._exhausted = True
             return None

@@ -21,8 +21,8 @@ _VARIANCE = 400.0
 _JITTER = 1e-8
 #: Length-scales of the process that are tried, in whitened coordinates.
 _LENGTHS = (1.5, 6.0)
-#: Most points the boundary is inferred from; with all 200 of a run in two dimensions it came out the same to a tenth
-#: of its standard deviation.
+#: Most points the boundary is inferred from, half on either side. On Gaussian likelihoods cut by a plane in two
+#: dimensions, 200 evaluations, errors and intervals were those of all points.
 _MOST = 80
 #: Most sweeps of expectation propagation, and the change of the log likelihood at which it ends.
 _SWEEPS = 12

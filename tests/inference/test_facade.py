@@ -1,0 +1,384 @@
+"""evidence: every prior, every way to fail, and answers that move as they should."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+
+import fwbq
+from fwbq import EvaluationError
+from fwbq.problems.likelihoods import LIKELIHOODS, gaussian, two_modes
+
+
+def standard(d):
+    return fwbq.Gaussian(np.zeros(d), np.eye(d))
+
+
+def evidence(f, prior=None, **options):
+    return fwbq.evidence(f, prior, **({"n": 40, "rng": 0, "progress": False} | options))
+
+
+def bent(x):
+    return -0.5 * ((x[:, -1] - 0.6 * x[:, 0] ** 2) / 0.3) ** 2 - 0.5 * ((x[:, 0] - 0.4) / 0.6) ** 2
+
+
+def narrow(x):
+    return -0.5 * np.sum(((x - 0.3) / 0.02) ** 2, axis=1)
+
+
+def narrow_truth(d):
+    total = 1.0 + 0.02**2
+    return 0.5 * d * (np.log(0.02**2 / total) - 0.3**2 / total)
+
+
+# What must hold whatever the problem
+
+
+@pytest.mark.parametrize("constant", [-700.0, 1e6])
+def test_a_constant_in_the_log_likelihood_is_added_to_the_log_evidence(constant):
+    base, moved = evidence(bent, standard(2)), evidence(lambda x: bent(x) + constant, standard(2))
+    # Values are rounded to 1e-16 of the constant; a point chosen otherwise for that changes the answer within its sd.
+    slack = 1e-9 if abs(constant) < 1e3 else 3.0 * base.sd
+    assert abs(moved.log_evidence - constant - base.log_evidence) < slack + 1e-15 * abs(constant)
+    assert np.isclose(moved.sd, base.sd, rtol=1e-3 if abs(constant) < 1e3 else 2.0)
+
+
+def test_shift_and_scale_of_the_parameters_change_nothing():
+    shift, scale = np.array([100.0, -3.0]), np.array([50.0, 0.01])
+    base = evidence(bent, standard(2))
+    moved = evidence(lambda x: bent((x - shift) / scale), fwbq.Gaussian(shift, np.diag(scale**2)))
+    # Rounding of 100 against a scale of 0.01 loses two or three digits; points may then differ in the last ones.
+    assert abs(moved.log_evidence - base.log_evidence) < 1e-6 + base.sd
+    assert np.isclose(moved.sd, base.sd, rtol=0.5)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 6])
+def test_gaussian_likelihoods_are_exact(d):
+    problem = gaussian(d, {1: 200.0, 2: 200.0, 3: 50.0, 6: 5.0}[d], rng=42)
+    found = evidence(problem.log_likelihood, problem.prior, n=60)
+    assert abs(found.log_evidence - problem.log_evidence) < 1e-6
+    assert found.success and found.sd < 1e-3
+
+
+def test_twelve_parameters():
+    problem = gaussian(12, 3.0, rng=1)
+    found = evidence(problem.log_likelihood, problem.prior, n=220)
+    assert abs(found.log_evidence - problem.log_evidence) < max(0.02, 3.0 * found.sd)
+    assert found.sd < 0.1
+
+
+@pytest.mark.parametrize("family", ["banana", "cut", "flat", "decay"])
+def test_the_interval_holds_the_truth(family):
+    problem = LIKELIHOODS[family](7)
+    found = evidence(problem.log_likelihood, problem.prior, n=80)
+    assert abs(found.log_evidence - problem.log_evidence) < 4.0 * found.sd
+    assert found.sd < 0.2
+
+
+@pytest.mark.parametrize("share", [0.5, 0.7])
+def test_two_modes_are_both_found(share):
+    problem = two_modes(share=share, rng=4)
+    found = evidence(problem.log_likelihood, problem.prior, n=100)
+    assert len(found.modes) == 2
+    assert abs(found.log_evidence - problem.log_evidence) < 4.0 * found.sd
+    assert sorted(mode.share for mode in found.modes) == pytest.approx(sorted([share, 1.0 - share]), abs=0.1)
+    assert "2 modes" in found.status
+
+
+def laplace(log_joint, start):
+    """Laplace's approximation at the maximum nearest to the start."""
+    top = minimize(lambda x: -float(log_joint(x[None])[0]), start, method="BFGS", options={"gtol": 1e-3}).x
+    h = 1e-3
+    H = np.empty((len(top), len(top)))
+    steps = h * np.eye(len(top))
+    for i, a in enumerate(steps):
+        for j, b in enumerate(steps):
+            corners = np.array([top + a + b, top + a - b, top - a + b, top - a - b])
+            H[i, j] = np.array([1.0, -1.0, -1.0, 1.0]) @ log_joint(corners) / (4.0 * h * h)
+    peak = float(log_joint(top[None])[0])
+    return peak + 0.5 * len(top) * np.log(2.0 * np.pi) - 0.5 * np.linalg.slogdet(-H)[1]
+
+
+def test_data_copied_a_thousand_times():
+    problem = LIKELIHOODS["logistic"](1)
+    once, often = (evidence(lambda x, c=c: c * problem.log_likelihood(x), problem.prior, n=80) for c in (1.0, 1000.0))
+    assert once.success and often.success
+    # Thirty times narrower, so that Laplace's approximation is right: 60 data have an error of about 1 / 60, and a
+    # thousand copies of them 1 / 60,000.
+    long = laplace(lambda x: 1000.0 * problem.log_likelihood(x) + problem.prior.log_density(x), often.posterior.mean)
+    assert abs(often.log_evidence - long) < 4.0 * often.sd + 0.01
+    assert often.sd < 0.05
+
+
+# Priors
+
+
+def product_truth(log_factor, distributions):
+    """Log evidence of a likelihood that is a product over coordinates."""
+    total = 0.0
+    for p in distributions:
+        u = (np.arange(200_000) + 0.5) / 200_000
+        total += logsumexp(log_factor(p.ppf(u))) - np.log(len(u))
+    return total
+
+
+def bump(x):
+    return np.sum(-0.5 * ((x - 0.5) / 0.2) ** 2, axis=-1)
+
+
+PRIORS = {
+    "uniform": (fwbq.Uniform([0.0, -1.0], [2.0, 1.0]), [stats.uniform(0, 2), stats.uniform(-1, 2)]),
+    "truncated": (fwbq.TruncatedGaussian([0.0, 1.0], [1.0, 0.5]), [stats.truncnorm(0, np.inf), None]),
+    "product": (fwbq.Product([stats.gamma(2.0), stats.t(3)]), [stats.gamma(2.0), stats.t(3)]),
+}
+PRIORS["truncated"][1][1] = stats.truncnorm(-1.0 / np.sqrt(0.5), np.inf, loc=1.0, scale=np.sqrt(0.5))
+
+
+@pytest.mark.parametrize("name", PRIORS)
+def test_priors_with_factors(name):
+    prior, distributions = PRIORS[name]
+    truth = product_truth(lambda t: -0.5 * ((t - 0.5) / 0.2) ** 2, distributions)
+    found = evidence(bump, prior, n=60)
+    # The truth by 200,000 quantiles is right to 1e-5.
+    assert abs(found.log_evidence - truth) < 4.0 * found.sd + 1e-4
+    assert found.sd < 0.05
+
+
+def test_a_mixture_as_prior():
+    weights, means, covs = [0.4, 0.6], np.array([[-1.0, 0.0], [1.5, 1.0]]), np.array([np.eye(2), 0.5 * np.eye(2)])
+    found = evidence(lambda x: bump(x), fwbq.GaussianMixture(weights, means, covs), n=80)
+    parts = [
+        stats.multivariate_normal(m, c + 0.04 * np.eye(2)).logpdf([0.5, 0.5]) + np.log(2.0 * np.pi * 0.04)
+        for m, c in zip(means, covs, strict=True)
+    ]
+    assert abs(found.log_evidence - logsumexp(parts, b=weights)) < 4.0 * found.sd + 1e-8
+    assert found.sd < 0.05
+
+
+def test_a_sample_as_prior_is_summed_exactly_once_all_is_evaluated():
+    rng = np.random.default_rng(0)
+    points, weights = rng.standard_normal((35, 2)), rng.uniform(size=35)
+    prior = fwbq.Empirical(points, weights / weights.sum())
+    found = evidence(bent, prior, n=50)
+    assert found.n_evaluations == 35
+    assert found.reason is fwbq.Reason.EXHAUSTED
+    assert abs(found.log_evidence - logsumexp(bent(points), b=weights / weights.sum())) < 1e-6
+
+
+def test_a_sample_as_prior_from_some_of_its_points():
+    points = np.random.default_rng(1).standard_normal((2000, 2))
+    found = evidence(bent, fwbq.Empirical(points), n=60)
+    assert abs(found.log_evidence - (logsumexp(bent(points)) - np.log(2000))) < 4.0 * found.sd
+    assert found.sd < 0.3
+
+
+# Log joint densities
+
+
+@pytest.mark.parametrize("scale", [0.02, 1.0, 20.0])
+def test_a_log_joint_density_without_a_prior(scale):
+    def log_joint(x):
+        return -0.5 * np.sum(((x - [3.0, -1.0]) / [0.3, 0.7]) ** 2, axis=1)
+
+    found = evidence(log_joint, start=[2.0, 0.0], scale=scale)
+    assert abs(found.log_evidence - np.log(2.0 * np.pi * 0.21)) < 1e-6
+    assert found.success
+
+
+@pytest.mark.parametrize(
+    "log_joint",
+    [lambda x: 0.0 * x[:, 0], lambda x: x[:, 0], lambda x: -0.5 * x[:, 0] ** 2],
+    ids=["flat", "slope", "ridge"],
+)
+def test_a_mass_that_runs_away_is_said(log_joint):
+    with pytest.warns(RuntimeWarning, match=r"does not seem to exist|mass of the likelihood was not found"):
+        found = evidence(log_joint, dim=2, n=60)
+    assert not found.success
+    assert found.reason in (fwbq.Reason.IMPROPER, fwbq.Reason.UNSEEN)
+
+
+# Too little, too much, nothing at all
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("d", [1, 4])
+def test_a_handful_of_evaluations_has_no_narrow_interval(n, d):
+    with pytest.warns(RuntimeWarning, match="was not found"):
+        found = evidence(narrow, standard(d), n=n)
+    assert found.n_evaluations == n
+    assert not found.success
+    low, high = found.interval()
+    assert low <= narrow_truth(d) <= high
+
+
+@pytest.mark.parametrize(("d", "n"), [(3, 8), (6, 15), (12, 30)])
+@pytest.mark.filterwarnings("ignore:.*was not found:RuntimeWarning")
+def test_fewer_evaluations_than_coefficients(d, n):
+    problem = gaussian(d, 5.0, rng=2)
+    found = evidence(problem.log_likelihood, problem.prior, n=n)
+    low, high = found.interval()
+    assert low <= problem.log_evidence <= high
+    assert found.sd > 0.1
+
+
+def test_a_constant_likelihood():
+    found = evidence(lambda x: np.full(len(x), -5.0), standard(3))
+    assert abs(found.log_evidence + 5.0) < 1e-6
+    assert found.success
+
+
+def test_a_likelihood_of_zero_everywhere():
+    with pytest.warns(RuntimeWarning, match="likelihood is zero at all 25 points"):
+        found = evidence(lambda x: np.full(len(x), -np.inf), standard(2), n=25)
+    assert found.log_evidence == -np.inf
+    assert found.reason is fwbq.Reason.ZERO and not found.success
+    assert "zero" in found.summary()
+
+
+def test_a_likelihood_that_is_zero_at_most_points():
+    def box(x):
+        return np.where(np.all(np.abs(x - 0.5) < 0.4, axis=1), 0.0, -np.inf)
+
+    truth = 2.0 * np.log(stats.norm.cdf(0.9) - stats.norm.cdf(0.1))
+    found = evidence(box, standard(2), n=120)
+    assert abs(found.log_evidence - truth) < 4.0 * found.sd
+    assert found.sd < 0.5
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_nan_and_plus_infinity_stop_the_run_and_name_the_point(bad):
+    def broken(x):
+        return np.where(x[:, 0] > 0.5, bad, bent(x))
+
+    with pytest.raises(EvaluationError, match=r"nan|inf"):
+        evidence(broken, standard(2))
+
+
+def broken(x):
+    if x[0] > 0.6:
+        raise ZeroDivisionError("no value here")
+    return float(bent(x[None])[0])
+
+
+def test_an_exception_stops_the_run():
+    with pytest.raises(EvaluationError, match="no value here"):
+        evidence(broken, standard(2), vectorized=False)
+
+
+def test_failures_can_be_skipped():
+    with pytest.warns(RuntimeWarning, match="skipped"):
+        found = evidence(broken, standard(2), vectorized=False, on_error="skip", n=60)
+    assert found.n_skipped > 0
+    assert found.n_evaluations + found.n_skipped == 60
+    assert np.isfinite(found.log_evidence)
+    assert np.all(found.points[:, 0] <= 0.6)
+    assert len(np.unique(found.points, axis=0)) == found.n_evaluations
+
+
+def test_arguments_are_checked():
+    with pytest.raises(ValueError, match="`prior` is missing"):
+        fwbq.evidence(bent)
+    with pytest.raises(ValueError, match="`dim` is 3"):
+        fwbq.evidence(bent, standard(2), dim=3)
+    with pytest.raises(TypeError, match="`prior`"):
+        fwbq.evidence(bent, "gaussian")
+    with pytest.raises(ValueError, match="`n`"):
+        evidence(bent, standard(2), n=0)
+    with pytest.raises(ValueError, match="`tol`"):
+        evidence(bent, standard(2), tol=-1.0)
+
+
+# Tolerances
+
+
+def test_a_tolerance_ends_the_run():
+    found = evidence(bent, standard(2), n=300, tol=0.05)
+    low, high = found.interval(0.95)
+    assert found.reason is fwbq.Reason.TOLERANCE and found.success
+    assert 0.5 * (high - low) <= 0.05
+    assert found.n_evaluations < 300
+
+
+def test_a_tolerance_out_of_reach_is_said():
+    with pytest.warns(RuntimeWarning, match="not reached"):
+        found = evidence(bent, standard(2), n=30, tol=1e-9)
+    assert found.reason is fwbq.Reason.NOT_REACHED and not found.success
+
+
+# Executors and journals
+
+
+def same(a, b):
+    assert a.log_evidence == b.log_evidence and a.sd == b.sd
+    assert np.array_equal(a.points, b.points) and np.array_equal(a.values, b.values)
+
+
+@pytest.mark.parametrize("pool", [ThreadPoolExecutor, ProcessPoolExecutor])
+def test_the_answer_does_not_depend_on_who_computes(pool):
+    expected = evidence(bent, standard(2), n=30)
+    with pool(2) as executor:
+        same(evidence(bent, standard(2), n=30, executor=executor), expected)
+
+
+def test_a_journal_gives_the_same_answer_without_evaluating_again(tmp_path):
+    calls = []
+
+    def counted(x):
+        calls.append(len(x))
+        return bent(x)
+
+    expected = evidence(counted, standard(2), n=30, journal=tmp_path / "run.db", tag="bent")
+    spent = sum(calls)
+    same(evidence(counted, standard(2), n=30, journal=tmp_path / "run.db", tag="bent"), expected)
+    assert spent >= 30 and sum(calls) == spent
+
+
+SCRIPT = """
+import os, signal, sys
+import numpy as np, fwbq
+
+left = int(sys.argv[2])
+
+def f(x):
+    global left
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    left -= 1
+    return float(-0.5 * ((x[1] - 0.6 * x[0] ** 2) / 0.3) ** 2 - 0.5 * ((x[0] - 0.4) / 0.6) ** 2)
+
+prior = fwbq.Gaussian(np.zeros(2), np.eye(2))
+found = fwbq.evidence(f, prior, n=20, journal=sys.argv[1], tag="f", vectorized=False, progress=False)
+print(found.log_evidence.hex(), found.sd.hex(), left)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+def test_a_killed_run_goes_on_to_the_same_bits(tmp_path):
+    script = tmp_path / "run.py"
+    script.write_text(textwrap.dedent(SCRIPT))
+
+    def start(journal, left):
+        return subprocess.run(
+            [sys.executable, str(script), str(tmp_path / journal), str(left)], capture_output=True, text=True,
+            env=dict(os.environ), check=False,
+        )  # fmt: skip
+
+    whole = start("whole.db", 1000)
+    assert whole.returncode == 0, whole.stderr
+    *expected, left = whole.stdout.split()
+    spent = 1000 - int(left)
+    cut_off = start("cut.db", 13)
+    assert cut_off.returncode == -signal.SIGKILL
+    again = start("cut.db", 1000)
+    assert again.returncode == 0, again.stderr
+    *found, left = again.stdout.split()
+    assert found == expected
+    assert 1000 - int(left) == spent - 13  # nothing that was finished is evaluated again

@@ -1,0 +1,211 @@
+"""The dialogue: the same answer in whatever portions and order the values come, and whoever looks in between."""
+
+import numpy as np
+import pytest
+
+import fwbq
+from fwbq.problems.likelihoods import banana, cut
+
+PRIOR = fwbq.Gaussian([0.0, 0.0], np.eye(2))
+
+
+def log_likelihood(x):
+    return -0.5 * ((x[:, 1] - 0.6 * x[:, 0] ** 2) / 0.3) ** 2 - 0.5 * ((x[:, 0] - 0.4) / 0.6) ** 2
+
+
+def zero_on_the_left(x):
+    return np.where(x[:, 0] > 0.0, log_likelihood(x), -np.inf)
+
+
+def drive(run, f, n, *, batch=None, between=lambda run: None, portions=lambda k: [np.arange(k)]):
+    """Ask and tell until n values are known; `portions` says in which groups a batch is told."""
+    while run.n_evaluations < n:
+        points = run.ask(batch)
+        assert len(points)
+        for rows in portions(len(points)):
+            run.tell(points[rows], f(points[rows]))
+            between(run)
+    return run.result()
+
+
+def same(a, b):
+    assert a.log_evidence == b.log_evidence
+    assert a.sd == b.sd
+    assert np.array_equal(a.points, b.points)
+    assert np.array_equal(a.values, b.values)
+
+
+@pytest.fixture(scope="module", params=[log_likelihood, zero_on_the_left])
+def whole(request):
+    f = request.param
+    return f, drive(fwbq.EvidenceRun(PRIOR, n=30, rng=3), f, 30)
+
+
+def new():
+    return fwbq.EvidenceRun(PRIOR, n=30, rng=3)
+
+
+def test_one_at_a_time(whole):
+    f, expected = whole
+    same(drive(new(), f, 30, batch=1), expected)
+
+
+def test_backwards_and_in_pieces(whole):
+    f, expected = whole
+
+    def backwards(k):
+        return [np.arange(k)[::-1][i : i + 2] for i in range(0, k, 2)]
+
+    same(drive(new(), f, 30, portions=backwards), expected)
+
+
+def test_a_look_in_between_changes_nothing(whole):
+    f, expected = whole
+    looks = []
+
+    def look(run):
+        if run.n_evaluations % 5 == 0:
+            looks.append(run.result().log_evidence)
+
+    same(drive(new(), f, 30, portions=lambda k: np.arange(k)[:, None], between=look), expected)
+    assert len(looks) >= 4
+
+
+def test_the_facade_gives_the_same(whole):
+    f, expected = whole
+    same(fwbq.evidence(f, PRIOR, n=30, rng=3, progress=False), expected)
+
+
+def test_asking_again_gives_nothing_until_all_is_told():
+    run = new()
+    points = run.ask()
+    assert len(run.ask()) == 0
+    run.tell(points[1:], log_likelihood(points[1:]))
+    assert len(run.ask()) == 0
+    assert run.n_evaluations == len(points) - 1
+    run.tell(points[:1], log_likelihood(points[:1]))
+    assert len(run.ask()) > 0
+
+
+def test_a_result_knows_values_whose_companions_are_missing():
+    run = new()
+    points = run.ask()
+    run.tell(points[:4], log_likelihood(points[:4]))
+    found = run.result()
+    assert found.n_evaluations == 4
+    assert np.array_equal(found.values, log_likelihood(points[:4]))
+
+
+def test_points_of_one_s_own_help():
+    own = np.random.default_rng(0).normal([0.4, 0.2], 0.4, (12, 2))
+    run = new()
+    run.tell(own, log_likelihood(own))
+    found = drive(run, log_likelihood, 30)
+    truth = fwbq.evidence(log_likelihood, PRIOR, n=60, rng=0, progress=False)
+    assert np.array_equal(found.points[:12], own)
+    assert abs(found.log_evidence - truth.log_evidence) < 4.0 * np.hypot(found.sd, truth.sd)
+    assert found.sd < 0.5
+
+
+def test_own_points_between_rounds_are_taken_in():
+    run = new()
+    drive(run, log_likelihood, 20)
+    points = run.ask()
+    own = np.array([[0.1, 0.1], [0.5, 0.3]])
+    run.tell(np.vstack([own, points]), log_likelihood(np.vstack([own, points])))
+    assert any(np.array_equal(row, own[0]) for row in run.result().points)
+
+
+def test_a_point_told_twice_counts_once():
+    run = new()
+    drive(run, log_likelihood, 30)
+    again = run.result().points[:3]
+    before = run.result()
+    run.tell(again, log_likelihood(again))
+    after = run.result()
+    # What is said twice is no news: the evidence stays within its own error, and no matrix becomes singular.
+    assert np.isfinite(after.log_evidence)
+    assert abs(after.log_evidence - before.log_evidence) < 3.0 * max(before.sd, after.sd)
+
+
+def test_skipped_points_are_left_out_and_not_asked_for_again():
+    run = new()
+    asked = np.empty((0, 2))
+    while run.n_evaluations < 30 and len(asked) < 120:
+        points = run.ask()
+        asked = np.vstack([asked, points])
+        bad = np.abs(points[:, 0]) > 1.0
+        run.tell(points[~bad], log_likelihood(points[~bad]))
+        if bad.any():
+            run.skip(points[bad])
+    found = run.result()
+    assert found.n_evaluations >= 30
+    assert len(np.unique(asked, axis=0)) == len(asked)
+    assert found.n_skipped > 0
+    assert np.all(np.abs(found.points[:, 0]) <= 1.0)
+    assert "skipped" in found.status
+
+
+def test_no_point_is_asked_for_twice():
+    run = fwbq.EvidenceRun(PRIOR, n=60, rng=0)
+    found = drive(run, log_likelihood, 60)
+    assert len(np.unique(found.points, axis=0)) == len(found.points)
+
+
+def test_going_on_beyond_the_plan_improves():
+    problem = banana(5)
+    run = fwbq.EvidenceRun(problem.prior, n=40, rng=1)
+    first = drive(run, problem.log_likelihood, 40)
+    later = drive(run, problem.log_likelihood, 90)
+    assert later.sd < first.sd
+    assert abs(later.log_evidence - problem.log_evidence) < 4.0 * later.sd
+
+
+@pytest.mark.parametrize(("values", "text"), [([np.nan], "NaN"), ([np.inf], "inf"), ([0.0, 1.0], "values")])
+def test_wrong_values_are_refused_and_nothing_is_added(values, text):
+    run = new()
+    points = run.ask()
+    with pytest.raises(ValueError, match=text):
+        run.tell(points[:1], values)
+    assert run.n_evaluations == 0
+
+
+def test_before_any_value_there_is_no_result():
+    with pytest.raises(ValueError, match="`ask` and `tell`"):
+        new().result()
+
+
+def test_arguments_are_checked():
+    with pytest.raises(ValueError, match="`start` is missing"):
+        fwbq.EvidenceRun()
+    with pytest.raises(ValueError, match="`scale`"):
+        fwbq.EvidenceRun(PRIOR, scale=2.0)
+    with pytest.raises(TypeError, match="`kernel`"):
+        fwbq.EvidenceRun(PRIOR, kernel=fwbq.ExpQuad(1.0))
+    with pytest.raises(ValueError, match="start"):
+        fwbq.EvidenceRun(PRIOR, start=[1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize("kernel", [fwbq.Matern32, fwbq.ExpQuad])
+def test_a_kernel_of_one_s_own(kernel):
+    problem = banana(2)
+    found = drive(fwbq.EvidenceRun(problem.prior, n=60, kernel=kernel, rng=0), problem.log_likelihood, 60)
+    assert {m.family.name for m in found.posterior.belief.fitted.members} == {kernel.__name__}
+    assert abs(found.log_evidence - problem.log_evidence) < 4.0 * found.sd
+
+
+def test_a_start_is_the_first_point():
+    run = fwbq.EvidenceRun(PRIOR, n=40, start=[0.4, 0.1], rng=0)
+    assert np.allclose(run.ask()[0], [0.4, 0.1], rtol=1e-14)
+
+
+def test_the_quick_result_agrees_with_the_full_one():
+    problem = cut(rng=3)
+    quick, full = (
+        drive(fwbq.EvidenceRun(problem.prior, n=40, rng=0, quick=q), problem.log_likelihood, 40) for q in (True, False)
+    )
+    assert np.array_equal(quick.points, full.points)
+    assert (
+        abs(quick.log_evidence - full.log_evidence)
+        < 5.0 * np.hypot(quick.terms.nodes, full.terms.nodes) + 0.5 * full.sd
+    )
