@@ -144,7 +144,8 @@ class Climb:
     budget : int
         Evaluations it may still make.
     further : bool
-        Whether it began after the first climb had ended.
+        Whether it began after the first climb had ended, from a point that the modes do not explain; such a climb
+        begins with a point on every axis.
     arrived : bool
         Whether the top and its curvature are known.
     ended : bool
@@ -177,6 +178,10 @@ class Climb:
 
     def propose(self, z: Array, g: Array) -> Array:
         """Return the next points (k, d) to evaluate, given all points (n, d) and finite values (n,) so far."""
+        if self.further and not self.spent:
+            # Nothing is known of the slope here: one point on every axis tells it.
+            self._kind = "simplex"
+            return np.asarray(self.best + self.radius * np.eye(len(self.best)))
         at = self._row(z, g)
         models = [local_quadratic(z, g, at, self.radius, compress) for compress in _COMPRESS]
         self.model = model = models[int(np.argmin(self._errors))]

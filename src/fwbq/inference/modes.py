@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 #: A point within so many standard deviations of a mode's own Gaussian belongs to that mode.
 _WITHIN = 3.0
 #: A value this far above every mode's Gaussian is not explained by them, in natural logarithms.
-_ABOVE = 2.0
+ABOVE = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,4 +45,4 @@ class Mode:
 
 def explains(modes: list[Mode], z: Array, value: float) -> bool:
     """Whether a value at z (d,) is no higher than the Gaussians of the modes allow."""
-    return any(value < float(mode.peak(z[None])[0]) + _ABOVE for mode in modes)
+    return any(value < float(mode.peak(z[None])[0]) + ABOVE for mode in modes)

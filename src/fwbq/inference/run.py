@@ -19,7 +19,7 @@ from .acquisition import next_points
 from .assessment import Assessment, assess
 from .belief import Belief
 from .climb import Climb, Quadratic, local_quadratic
-from .modes import Mode, explains
+from .modes import ABOVE, Mode, explains
 from .nodes import Nodes
 from .result import Evidence, Posterior
 from .space import Free, Sample, Space, space_of
@@ -43,6 +43,10 @@ _FURTHER = 0.3
 _RACE_DIM, _RACE_BUDGET, _RACERS = 5, 15, 3
 #: A rise of the top by more than this within the last fifth of the evaluations says that it is not found yet.
 _RISING = 0.5
+#: Without a prior, points so many standard deviations out on every axis show whether the density falls off; they are
+#: moved out when it has widened by a factor, a few times. A value there less than so far below the top says it does
+#: not (a Cauchy density has fallen by four natural logarithms).
+_PROBE, _WIDENED, _MOST_PROBES, _FALLEN = 5.0, 1.5, 4, 3.0
 #: Standard deviation, at least, of a log evidence whose climbs have not arrived anywhere.
 _NOT_ARRIVED = 0.3
 #: Factor on the variance while no prediction has been tested, less one; it falls like one over their number.
@@ -172,6 +176,7 @@ class EvidenceRun:
         self._fresh: tuple[int, _View] | None = None  # the one of all values there are, with their number
         self._residuals: list[tuple[float, float]] = []
         self._tops: list[float] = []
+        self._probed: list[tuple[float, Array]] = []
         self._exhausted = False
         self._answer: tuple[int, Evidence] | None = None
 
@@ -316,7 +321,13 @@ class EvidenceRun:
             climbs = self._climbers()
             if climbs:
                 at = self._positive
-                proposals = [climb.propose(self._z[at], self._joint[at]) for climb in climbs]
+                z, g = self._z[at], self._joint[at]
+                # A further climb must not be led by the points of the modes that are known: only those that the modes
+                # do not explain are its data.
+                strange = g > np.max([mode.peak(z) for mode in self._modes], axis=0) + ABOVE if self._modes else at[at]
+                proposals = [
+                    climb.propose(z[strange], g[strange]) if climb.further else climb.propose(z, g) for climb in climbs
+                ]
                 sizes = [len(p) for p in proposals]
                 return self._planned("climb", np.vstack(proposals), list(zip(climbs, sizes, strict=True)))
         return self._round()
@@ -350,7 +361,10 @@ class EvidenceRun:
         going = [climb for climb in self._climbs if not climb.ended]
         if going:
             for climb in going[:]:
-                if climb is not self._climbs[0] and any(mode.holds(climb.best) for mode in self._modes):
+                held = any(mode.holds(climb.best) for mode in self._modes)
+                if climb is not self._climbs[0] and (
+                    held or (climb.further and explains(self._modes, climb.best, climb.value))
+                ):
                     climb.ended = True
                     going.remove(climb)
         for climb in self._climbs:
@@ -383,7 +397,7 @@ class EvidenceRun:
                 return []
             distance = min(float(np.linalg.norm(self._z[i] - mode.peak.centre)) for mode in self._modes)
             budget = min(int(_FURTHER * self._n), 8 * self.dim + 8)
-            climb = Climb(self._z[i].copy(), float(self._joint[i]), 0.5 * min(1.0, distance), budget, further=True)
+            climb = Climb(self._z[i].copy(), float(self._joint[i]), 0.3 * min(1.0, distance), budget, further=True)
             self._climbs.append(climb)
             return [climb]
         return []
@@ -420,12 +434,39 @@ class EvidenceRun:
         left = self._n - len(self._values)
         batch = max(2, int(np.ceil(_GROWTH * len(self._values))))
         batch = min(batch, left) if left > 0 else batch
+        probes = self._probes(view)
+        if probes is not None:
+            return self._planned("round", probes)
         self._rounds += 1
         z = next_points(view.belief, view.nodes, batch, self._seed(2, self._rounds), self._design)
         if not len(z):
             self._exhausted = True
             return None
         return self._planned("round", z)
+
+    def _probes(self, view: _View) -> Array | None:
+        """Return points far out on every axis where a log joint density has no prior to bound it; None when known.
+
+        They are asked for once, and again whenever the surrogate posterior has become half as wide again: a density
+        that does not fall off widens it each time.
+        """
+        if not isinstance(self._space, Free) or len(self._probed) >= _MOST_PROBES:
+            return None
+        assert view.belief is not None
+        W = view.belief.whitening
+        width = float(np.sqrt(np.trace(W.root @ W.root.T)))
+        if self._probed and width < _WIDENED * self._probed[-1][0]:
+            return None
+        axes = np.linalg.svd(W.root)[0] * np.linalg.svd(W.root)[1]
+        z = W.centre + _PROBE * np.concatenate([axes.T, -axes.T])
+        self._probed.append((width, z))
+        return z
+
+    def _probe_values(self) -> Array:
+        """Return the log joint density at the last probes, relative to the largest."""
+        far = {point.tobytes() for _, z in self._probed[-1:] for point in z + 0.0}
+        at = np.array([point.tobytes() in far for point in self._z + 0.0], dtype=bool)
+        return np.asarray(self._joint[at] - self._tops[-1])
 
     # Believing
 
@@ -512,7 +553,11 @@ class EvidenceRun:
         missed = 0.5 * waiting / (waiting + 2.0 * max(self._finished, 1)) if waiting else 0.0
         if self.dim >= _RACE_DIM and self._finished < 2 and waiting:
             missed = max(missed, 1.0)
-        return float(np.hypot(rising, missed))
+        # Beyond the probes the process is a guess. As much mass as a density that stays at their level for as far again
+        # would hold may lie there, less what a Gaussian has at that distance.
+        tail = np.maximum(np.exp(self._probe_values()) - 2.0 * np.exp(-0.5 * _PROBE**2), 0.0)
+        beyond = float(np.sum(tail)) * _PROBE / np.sqrt(2.0 * np.pi)
+        return float(np.sqrt(rising**2 + missed**2 + beyond**2))
 
     # The result
 
@@ -576,7 +621,9 @@ class EvidenceRun:
             s = belief.whitening.forward(nodes.points)
             seen = float(np.max(np.abs(belief.surrogate.whitened)))
             outside = float(np.sum(nodes.weights[np.max(np.abs(s), axis=1) > 2.0 * seen]))
-            if outside > 0.2 or (belief.fitted.kind == "gaussian" and not self._modes):
+            high = bool(np.any(self._probe_values() > -_FALLEN))
+            shapeless = belief.fitted.kind == "gaussian" and not self._modes
+            if high or outside > 0.2 or shapeless:
                 return Reason.IMPROPER
         if terms.unseen > 1.0 or terms.sd > 3.0:
             return Reason.UNSEEN

@@ -64,7 +64,7 @@ class Whitening:
 def depth_noise(values: Array, dim: int) -> Array:
     """Variance, relative to the amplitude, of values far below the largest: of little account, they weigh little."""
     excess = np.maximum(values.max() - values - (DEPTH + PER_DIMENSION * dim), 0.0)
-    return np.asarray((excess / RELATIVE) ** 2)
+    return np.asarray(np.minimum(excess / RELATIVE, 1e6) ** 2)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,11 +15,18 @@ Array = NDArray[np.float64]
 
 #: Variances of the linear part and of the process beside it. The sign of u is what counts, so only their ratio to the
 #: unit variance of the probit matters: large, because the boundary of a support is sharp.
-_LINEAR = 100.0
-_VARIANCE = 100.0
+_LINEAR = 400.0
+_VARIANCE = 400.0
+#: Relative to them, for the Cholesky factor.
+_JITTER = 1e-8
 #: Length-scales of the process that are tried, in whitened coordinates.
-_LENGTHS = (1.0, 2.0, 4.0, 8.0)
-_STEPS = 40
+_LENGTHS = (1.5, 6.0)
+#: Most points the boundary is inferred from; with all 200 of a run in two dimensions it came out the same to a tenth
+#: of its standard deviation.
+_MOST = 80
+#: Most sweeps of expectation propagation, and the change of the log likelihood at which it ends.
+_SWEEPS = 12
+_CONVERGED = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +35,9 @@ class SignProcess:
 
     A latent process :math:`u(s) = b_0 + b's + r(s)`, Gaussian with wide priors on the plane and a Matern-5/2
     remainder r, has the sign + where the likelihood is positive: :math:`P(+\,|\,u) = \Phi(u)`. Its posterior is
-    approximated by Laplace's method (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, Section
-    3.4), the length-scale of r is the one of greatest approximate likelihood.
+    approximated by expectation propagation (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006,
+    Section 3.6; Laplace's method fails for a prior as wide as a sharp boundary needs), and the length-scale of r is the
+    one of greatest approximate likelihood.
 
     Attributes
     ----------
@@ -37,94 +45,111 @@ class SignProcess:
         In whitened coordinates.
     length : float
         Length-scale of the remainder.
-    slope : (n,) array
-        Gradient of the log likelihood of the signs at the mode of u.
+    weights : (n,) array
+        K^-1 times the posterior mean of u at the points.
     root : (n,) array
-        Square roots of minus its second derivatives.
+        Square roots of the precisions of the approximate likelihoods.
     lower : (n, n) array
         Cholesky factor of I + root K root.
     """
 
     points: Array
     length: float
-    slope: Array
+    weights: Array
     root: Array
     lower: Array
 
     @classmethod
     def fit(cls, points: Array, positive: NDArray[np.bool_]) -> SignProcess:
         """Fit to points (n, d) and whether the likelihood is positive there."""
-        y = np.where(positive, 1.0, -1.0)
-        best: tuple[float, SignProcess] | None = None
-        for length in _LENGTHS:
-            value, found = cls._laplace(points, y, length)
-            if best is None or value > best[0]:
-                best = value, found
-        assert best is not None
-        return best[1]
+        near = _near_the_other_side(points, positive)
+        points, y = points[near], np.where(positive[near], 1.0, -1.0)
+        fits = [cls._propagate(points, y, length) for length in _LENGTHS]
+        return max(fits, key=lambda found: found[0])[1]
 
     @classmethod
-    def _laplace(cls, x: Array, y: Array, length: float) -> tuple[float, SignProcess]:
+    def _propagate(cls, x: Array, y: Array, length: float) -> tuple[float, SignProcess]:
+        """Return the approximate log likelihood of the signs, and the process."""
         n = len(x)
         K = _covariance(x, x, length)
-        u = np.zeros(n)
-        a = np.zeros(n)
-        objective = -np.inf
-        for _ in range(_STEPS):
-            _, slope, curvature = _probit(y, u)
-            root = np.sqrt(curvature)
-            lower = np.linalg.cholesky(np.eye(n) + root[:, None] * K * root)
-            b = curvature * u + slope
-            step = b - root * scipy.linalg.cho_solve((lower, True), root * (K @ b)) - a
-            # Newton's method on a concave function; halved while it overshoots.
-            size = 1.0
-            while size > 1e-4:
-                tried = a + size * step
-                value = float(-0.5 * tried @ (K @ tried) + np.sum(_probit(y, K @ tried)[0]))
-                if value >= objective:
-                    break
-                size *= 0.5
-            done = value - objective < 1e-6
-            if value >= objective:
-                a, objective = tried, value
-                u = K @ a
-            if done:
+        K.flat[:: n + 1] *= 1.0 + _JITTER
+        tau, nu = np.zeros(n), np.zeros(n)
+        S, mean = K.copy(), np.zeros(n)
+        value = -np.inf
+        for _ in range(_SWEEPS):
+            for i in range(n):
+                # The marginal without its own factor, and the moments of that times the probit.
+                t = 1.0 / S[i, i] - tau[i]
+                v = mean[i] / S[i, i] - nu[i]
+                if t <= 0.0:
+                    continue
+                spread = np.sqrt(1.0 + 1.0 / t)
+                z = y[i] * (v / t) / spread
+                ratio = np.exp(-0.5 * z * z - 0.5 * np.log(2.0 * np.pi) - log_ndtr(z))
+                m = v / t + y[i] * ratio / (t * spread)
+                variance = 1.0 / t - ratio * (z + ratio) / (t * t * (1.0 + 1.0 / t))
+                change = max(1.0 / max(variance, 1e-12) - t - tau[i], -tau[i] + 1e-12)
+                tau[i] += change
+                nu[i] = m / max(variance, 1e-12) - v
+                column = S[:, i].copy()
+                S -= np.outer(column, column) * (change / (1.0 + change * column[i]))
+                mean = S @ nu
+            root = np.sqrt(tau)
+            lower = np.asarray(np.linalg.cholesky(np.eye(n) + root[:, None] * K * root), dtype=float)
+            B = scipy.linalg.solve_triangular(lower, root[:, None] * K, lower=True, check_finite=False)
+            S = K - B.T @ B
+            mean = S @ nu
+            before, value = value, cls._log_likelihood(y, S, mean, tau, nu, lower)
+            if abs(value - before) < _CONVERGED:
                 break
-        _, slope, curvature = _probit(y, u)
-        root = np.sqrt(curvature)
-        lower = np.linalg.cholesky(np.eye(n) + root[:, None] * K * root)
-        evidence = objective - float(np.sum(np.log(np.diagonal(lower))))
-        return evidence, cls(x, length, slope, root, np.asarray(lower, dtype=float))
+        weights = nu - root * scipy.linalg.cho_solve((lower, True), root * (K @ nu))
+        return value, cls(x, length, np.asarray(weights), root, lower)
+
+    @staticmethod
+    def _log_likelihood(y: Array, S: Array, mean: Array, tau: Array, nu: Array, lower: Array) -> float:
+        """Return the approximate log likelihood (Rasmussen and Williams 2006, equations 3.73 and 3.74)."""
+        t = np.maximum(1.0 / np.diagonal(S) - tau, 1e-12)
+        cavity = (mean / np.diagonal(S) - nu) / t
+        signs = np.sum(log_ndtr(y * cavity / np.sqrt(1.0 + 1.0 / t)))
+        determinants = 0.5 * np.sum(np.log1p(tau / t)) - np.sum(np.log(np.diagonal(lower)))
+        squares = 0.5 * (nu @ S @ nu - np.sum(nu * nu / (t + tau)))
+        rest = 0.5 * np.sum(cavity * t / (tau + t) * (tau * cavity - 2.0 * nu))
+        return float(signs + determinants + squares + rest)
+
+    def _gain(self, cross: Array) -> Array:
+        scaled = self.root[:, None] * cross
+        return np.asarray(scipy.linalg.solve_triangular(self.lower, scaled, lower=True, check_finite=False))
 
     def predict(self, x: Array) -> tuple[Array, Array]:
         """Return mean and variance of u at points x (q, d)."""
         cross = _covariance(self.points, x, self.length)
-        v = scipy.linalg.solve_triangular(self.lower, self.root[:, None] * cross, lower=True, check_finite=False)
+        v = self._gain(cross)
         prior = _LINEAR * (1.0 + np.sum(x * x, axis=1)) + _VARIANCE
-        return cross.T @ self.slope, np.maximum(prior - np.einsum("nq,nq->q", v, v), 0.0)
+        return cross.T @ self.weights, np.maximum(prior - np.einsum("nq,nq->q", v, v), 0.0)
 
     def probability(self, x: Array) -> Array:
         """Return the probability of a positive likelihood at points x (q, d)."""
         mean, variance = self.predict(x)
-        return np.asarray(ndtr(mean / np.sqrt(variance + 1e-300)))
+        return np.asarray(ndtr(mean / np.sqrt(variance + 1e-12)))
 
     def draw(self, x: Array, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
         """Draw whether the likelihood is positive at points x (q, d), jointly, (size, q)."""
         cross = _covariance(self.points, x, self.length)
-        v = scipy.linalg.solve_triangular(self.lower, self.root[:, None] * cross, lower=True, check_finite=False)
-        C = _covariance(x, x, self.length) - v.T @ v
-        values, axes = np.linalg.eigh(C)
+        v = self._gain(cross)
+        values, axes = np.linalg.eigh(_covariance(x, x, self.length) - v.T @ v)
         e = rng.standard_normal((size, len(x))) * np.sqrt(np.maximum(values, 0.0))
-        return np.asarray(cross.T @ self.slope + e @ axes.T > 0.0)
+        return np.asarray(cross.T @ self.weights + e @ axes.T > 0.0)
+
+
+def _near_the_other_side(x: Array, positive: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Return the points that matter for the boundary: those nearest to a point of the other sign, on either side."""
+    squares = np.sum(x * x, axis=1)
+    distance = squares[:, None] + squares - 2.0 * x @ x.T
+    nearest = np.where(positive[:, None] != positive, distance, np.inf).min(axis=1)
+    sides = [np.flatnonzero(positive), np.flatnonzero(~positive)]
+    chosen = [side[np.argsort(nearest[side], kind="stable")[: _MOST // 2]] for side in sides]
+    return np.sort(np.concatenate(chosen))
 
 
 def _covariance(x: Array, y: Array, length: float) -> Array:
-    return _LINEAR * (1.0 + x @ y.T) + _VARIANCE * Matern52(length)(x, y)
-
-
-def _probit(y: Array, u: Array) -> tuple[Array, Array, Array]:
-    """Return log P(sign y | u) and minus its first and second derivatives' magnitudes at each value."""
-    t = y * u
-    log_p = log_ndtr(t)
-    ratio = np.exp(-0.5 * t * t - 0.5 * np.log(2.0 * np.pi) - log_p)
-    return log_p, y * ratio, np.maximum(ratio * (ratio + t), 1e-12)
+    return np.asarray(_LINEAR * (1.0 + x @ y.T) + _VARIANCE * Matern52(length)(x, y))

@@ -213,7 +213,7 @@ def logistic(d: int = 3, size: int = 60, rng: Any = None) -> Likelihood:
     def joint(x: Array) -> Array:
         return log(x) + prior.log_density(x)
 
-    value = tensor_log_evidence(joint, np.zeros(d), {1: 200, 2: 100, 3: 60, 4: 36}[d], 9.0)
+    value = tensor_log_evidence(joint, np.zeros(d), {1: 200, 2: 120, 3: 84, 4: 48}[d], 9.0)
     return Likelihood(f"logistic d={d}", log, prior, value)
 
 
