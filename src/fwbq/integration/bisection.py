@@ -33,7 +33,7 @@ def bisections(rule: Rule, values: FloatArray, n: int) -> FloatArray:
     --------
     >>> import fwbq
     >>> x = np.linspace(0.0, 1.0, 21)[:, None]
-    >>> rule = fwbq.bayes_rule(fwbq.embed(fwbq.Matern32(0.2), fwbq.Uniform(0.0, 1.0)), x, prior_mean="constant")
+    >>> rule = fwbq.bayes_rule(fwbq.embed(fwbq.Matern32(0.05), fwbq.Uniform(0.0, 1.0)), x, prior_mean="constant")
     >>> bisections(rule, np.where(x[:, 0] == 0.5, 1.0, 0.0), 2).ravel().round(3).tolist()
     [0.475, 0.525]
     """

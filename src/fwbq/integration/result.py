@@ -83,7 +83,7 @@ class IntegrationResult:
         Examples
         --------
         >>> import numpy as np, fwbq
-        >>> result = fwbq.integrate(lambda x: x[:, 0] ** 2, fwbq.Uniform([0.0], [1.0]), n=12, rng=0)
+        >>> result = fwbq.integrate(lambda x: abs(x[:, 0] - 0.3), fwbq.Uniform([0.0], [1.0]), n=12, rng=0)
         >>> print(result.summary().splitlines()[2])
         evaluations   12
         """
