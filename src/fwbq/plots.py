@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from . import _validate
+
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
@@ -478,7 +480,7 @@ def corner(found: Evidence, axes: Any = None, *, names: Sequence[str] | None = N
         The panels, row by row: (1, 1), (2, 1), (2, 2), (3, 1), ...
     """
     posterior = found._some_posterior()
-    labels = [_short(name) for name in found.names(names)]
+    labels = [_short(name) for name in _validate.parameter_names(names, found.points.shape[1])]
     d = len(labels)
     panels = _triangle(axes, d)
     ranges = [_range(column, posterior.weights) for column in posterior.points.T]
