@@ -584,7 +584,8 @@ def _plus_minus(mean: float, sd: float) -> str:
     digits = 1 - int(np.floor(np.log10(sd)))
     if not -3 <= digits <= 6:
         return f"{mean:.3g} ± {sd:.2g}"
-    return f"{mean:.{max(digits, 0)}f} ± {sd:.{max(digits, 0)}f}"
+    shown = round(mean, digits) + 0.0  # no "-0.00"
+    return f"{shown:.{max(digits, 0)}f} ± {sd:.{max(digits, 0)}f}"
 
 
 def _explain(figure: Any, zeros: bool) -> None:
