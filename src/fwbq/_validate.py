@@ -8,7 +8,7 @@ parameter, what was expected, what came and what to do.
 import math
 import operator
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -719,6 +719,16 @@ def different(x: Iterable[Any], name: str) -> None:
         if each in seen:
             raise ValueError(f"`{name}` must be different, but {each!r} comes twice")
         seen.add(each)
+
+
+def parameter_names(names: Sequence[str] | None, d: int) -> tuple[str, ...]:
+    """Names of d parameters, no two the same; ``x1``, ``x2``, ... when there are none."""
+    if names is None:
+        return tuple(f"x{i + 1}" for i in range(d))
+    if isinstance(names, str) or len(names) != d or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"`names` must be {d} strings, one for each parameter; got {names!r}")
+    different(names, "names")
+    return tuple(names)
 
 
 def prior_weights(prior: Any, names: tuple[Any, ...]) -> Array:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from . import _files
+from . import _files, _validate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -481,7 +481,7 @@ def corner(found: Evidence, axes: Any = None, *, names: Sequence[str] | None = N
         The panels, row by row: (1, 1), (2, 1), (2, 2), (3, 1), ...
     """
     posterior = found._some_posterior()
-    labels = [_short(name) for name in found.names(names)]
+    labels = [_short(name) for name in _validate.parameter_names(names, found.points.shape[1])]
     d = len(labels)
     panels = _triangle(axes, d)
     ranges = [_range(column, posterior.weights) for column in posterior.points.T]
@@ -585,7 +585,8 @@ def _plus_minus(mean: float, sd: float) -> str:
     digits = 1 - int(np.floor(np.log10(sd)))
     if not -3 <= digits <= 6:
         return f"{mean:.3g} ± {sd:.2g}"
-    return f"{mean:.{max(digits, 0)}f} ± {sd:.{max(digits, 0)}f}"
+    shown = round(mean, digits) + 0.0  # no "-0.00"
+    return f"{shown:.{max(digits, 0)}f} ± {sd:.{max(digits, 0)}f}"
 
 
 def _explain(figure: Any, zeros: bool) -> None:

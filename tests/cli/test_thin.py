@@ -48,7 +48,7 @@ def test_csv_keeps_the_names_and_burn_in_is_left_out(chain, capsys):
         ("empty.csv", "", [], "cannot be read as CSV"),
         ("words.csv", "a,b\n1,x\n2,y\n", [], "column 'b' does not hold numbers"),
         ("nan.csv", "a\n1\nnan\n3\n", ["-n", "1"], "finite"),
-        ("short.csv", "a\n1\n2\n", ["-n", "3"], "`n` must be at most"),
+        ("short.csv", "a\n1\n2\n", ["-n", "3"], "-n must be at most"),
         ("short.csv", "a\n1\n2\n", ["-n", "1", "--burn", "2"], "`--burn`"),
         ("broken.npy", "nothing", [], "cannot be read as a NumPy array"),
     ],

@@ -335,6 +335,7 @@ def evidence(
 
 
 @app.command(
+    cls=_Command,
     epilog=(
         'Example: [bold]fwbq rule --measure "uniform(lower=\\[0,0], upper=\\[1,1])" --kernel "matern52(0.3)" '
         "--n 100 --design sbq -o rule.csv[/bold]"

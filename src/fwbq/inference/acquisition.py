@@ -83,17 +83,20 @@ def next_points(
         Points where the function failed. They count as known, so that the choice moves on instead of coming back.
     """
     rng = np.random.default_rng(seed)
-    counts = np.bincount(resample(nodes, 5 * _CANDIDATES), minlength=len(nodes.points))
+    mass: Array = np.bincount(resample(nodes, 5 * _CANDIDATES), minlength=len(nodes.points)).astype(float)
     rows = np.unique(np.concatenate([resample(nodes, _CANDIDATES), resample(nodes, _WIDE, power=0.5)]))
     z = nodes.points[rows]
-    evaluated = belief.surrogate.points if lost is None else np.vstack([belief.surrogate.points, lost])
-    known = {point.tobytes() for point in evaluated + 0.0}
-    fresh = np.array([point.tobytes() not in known for point in z + 0.0])
     if belief.space.support is not None:
-        rows, z = rows[fresh], z[fresh]
+        # Of a sample every point that is not known yet is a candidate, the most probable ones first.
+        evaluated = belief.surrogate.points if belief.known is None else belief.known[0]
+        known = {point.tobytes() for point in (evaluated if lost is None else np.vstack([evaluated, lost])) + 0.0}
+        fresh = np.array([point.tobytes() not in known for point in nodes.points + 0.0])
+        order = np.argsort(-nodes.log_ratio, kind="stable")
+        rows = order[fresh[order]][: _CANDIDATES + _WIDE]
+        z, mass = nodes.points[rows], nodes.weights
     if not len(z):
         return np.empty((0, nodes.points.shape[1]))
-    share = counts[rows] / max(counts[rows].sum(), 1)
+    share = mass[rows] / max(float(mass[rows].sum()), 1e-300)
     C = covariance(belief, z if lost is None else np.vstack([z, lost]), rng)
     for i in range(len(z), len(C)):
         C = _given(C, i)
@@ -122,6 +125,8 @@ def next_points(
         i = int(np.argmax(np.where(usable, score, -np.inf)))
         chosen.append(i)
         C = _given(C, i)
+    if belief.space.support is not None:
+        chosen += [i for i in range(len(z)) if i not in chosen][: batch - len(chosen)]
     return np.asarray(z[chosen])
 
 

@@ -273,21 +273,11 @@ class Evidence:
         keep = self.reason if reason is None or not self.reason.success else reason
         return replace(self, reason=keep, tol=tol)
 
-    def names(self, given: Sequence[str] | None = None) -> tuple[str, ...]:
-        """Return the names of the parameters: those given, checked, or ``x1``, ``x2``, ..."""
-        d = self.points.shape[1]
-        if given is None:
-            return tuple(f"x{i + 1}" for i in range(d))
-        if isinstance(given, str) or len(given) != d or not all(isinstance(name, str) for name in given):
-            raise ValueError(f"`names` must be a sequence of {d} strings, one for each parameter; got {given!r}")
-        _validate.different(given, "names")
-        return tuple(given)
-
     def to_frame(self) -> pd.DataFrame:
         """Return points and log likelihoods as a table, in the order of evaluation."""
         import pandas as pd
 
-        columns = dict(zip(self.names(), self.points.T, strict=True))
+        columns = dict(zip(self._names(), self.points.T, strict=True))
         return pd.DataFrame({**columns, "log_likelihood": self.values})
 
     def to_arviz(self, draws: int = 1000, *, names: Sequence[str] | None = None, rng: Any = None) -> Any:
@@ -313,7 +303,7 @@ class Evidence:
 
         columns = self._some_posterior().sample(_validate.count(draws, "draws"), rng).T
         data = xr.Dataset(
-            {name: (("chain", "draw"), x[None]) for name, x in zip(self.names(names), columns, strict=True)},
+            {name: (("chain", "draw"), x[None]) for name, x in zip(self._names(names), columns, strict=True)},
             coords={"chain": [0], "draw": np.arange(draws)},
             attrs={
                 "log_evidence": self.log_evidence,
@@ -344,6 +334,9 @@ class Evidence:
         from ..plots import corner
 
         return corner(self, axes, names=names)
+
+    def _names(self, names: Sequence[str] | None = None) -> tuple[str, ...]:
+        return _validate.parameter_names(names, self.points.shape[1])
 
     def _some_posterior(self) -> Posterior:
         if self.posterior is None:
@@ -397,7 +390,7 @@ class Evidence:
         if self.error_parts:
             rows.append(("error", ", ".join(f"{name} {value:.2g}" for name, value in self.error_parts.items())))
         if self.posterior is not None:
-            pairs = zip(self.names(), self.posterior.mean, self.posterior.sd, strict=True)
+            pairs = zip(self._names(), self.posterior.mean, self.posterior.sd, strict=True)
             rows.append(("parameters", ", ".join(f"{name} = {m:.4g} ± {s:.2g}" for name, m, s in pairs)))
         for mode in self.modes:
             place = ", ".join(f"{x:.4g}" for x in mode.place)

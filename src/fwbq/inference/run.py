@@ -416,6 +416,8 @@ class EvidenceRun:
                 self._modes[k] = Mode(mode.peak, mode.climbs + 1)
                 self._finished += 1
                 return
+        if climb.further and not climb.arrived:
+            return
         row = int(np.argmin(np.sum((z - climb.best) ** 2, axis=1)))
         peak = local_quadratic(z, g, row, climb.radius)
         if not peak.concave and climb.model is not None:

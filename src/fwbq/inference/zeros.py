@@ -20,7 +20,7 @@ _VARIANCE = 400.0
 #: Relative to them, for the Cholesky factor.
 _JITTER = 1e-8
 #: Length-scales of the process that are tried, in whitened coordinates.
-_LENGTHS = (1.5, 6.0)
+_LENGTHS = (1.0, 2.5, 6.0)
 #: Most points the boundary is inferred from, half on either side. On Gaussian likelihoods cut by a plane in two
 #: dimensions, 200 evaluations, errors and intervals were those of all points.
 _MOST = 80

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -268,7 +268,7 @@ def markdown(table: pd.DataFrame) -> str:
     lines += [
         f"| {row.family} | {row.d} | {row.n} | {row.problems} | {row.error:.1e} | {row.sd:.1e} "
         f"| {100 * row.covered:.0f} % | {row.worst:.1f} | {row.seconds:.1f} |"
-        for row in table.itertuples()
+        for row in cast("Any", table.itertuples())
     ]
     return "\n".join(lines) + "\n"
 
