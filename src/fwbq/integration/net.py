@@ -22,7 +22,7 @@ FloatArray = NDArray[np.float64]
 Method = Literal["auto", "process", "net"]
 
 METHODS: tuple[Method, ...] = ("auto", "process", "net")
-#: "auto" takes the net from here on: fitting a process costs n^3 operations, half a minute at n = 500 in ten dimensions,
+#: "auto" takes the net from here on: fitting a process costs n^3 operations, 30 s at n = 500 in ten dimensions,
 #: and the net a tenth of a second.
 MOST_FOR_PROCESS = 2000
 #: In more dimensions than these, length-scales by the hundreds of values a process can take are mostly guesses.
