@@ -62,7 +62,8 @@ def test_a_constant_moves_the_mean_and_nothing_else(constant):
     there = points(whitening, 40, seed=3)
     base, moved = (fit(z, bent(z) + c, whitening, [], {}) for c in (0.0, constant))
     # The values themselves are rounded to 1e-16 of the constant; the jitter of 1e-10 bounds how far the kernel
-    # amplifies that. Far from the points the search for length-scales, which ends at a relative 1e-5, adds as much again.
+    # amplifies that. Far from the points the search for length-scales, which ends at a relative 1e-5, adds as much
+    # again.
     tolerance = 1e-4 + 1e10 * np.finfo(float).eps * abs(constant)
     assert np.allclose(moved.best.mean(there) - constant, base.best.mean(there), rtol=0.0, atol=tolerance)
     assert np.isclose(moved.best.amplitude, base.best.amplitude, rtol=0.05)

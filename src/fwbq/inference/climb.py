@@ -16,6 +16,8 @@ _GAIN = 0.05
 #: Stencil points lie so many standard deviations of the local Gaussian from the top: there a Gaussian has fallen by
 #: 1.1 natural logarithms, far above rounding and near enough for the curvature at the top.
 _REACH = 1.5
+#: Steps in a row that met a likelihood of zero before a climb ends at the boundary.
+_WALLS = 4
 #: Two models run side by side, of the values as they are and with deep falls compressed (see `local_quadratic`); the
 #: one whose predictions were better of late leads. Poisson regressions in four dimensions then take 30 evaluations to
 #: come within half a natural logarithm of the top instead of 47, Gaussians stay at the number of their coefficients.
@@ -184,6 +186,7 @@ class Climb:
     _errors: Array = field(default_factory=lambda: np.zeros(2))
     _kind: str = "step"
     _checks: int = 0
+    _walls: int = 0
     _falls: list[float] = field(default_factory=list)
     _least: float = 1e-7
 
@@ -243,9 +246,14 @@ class Climb:
                 self.radius *= 2.5
             elif ratio < 0.25:
                 self.radius = max(0.6 * min(self.radius, length), self._least)
+        self._walls = self._walls + 1 if np.all(np.isneginf(values)) else 0
+        if self._walls >= _WALLS:
+            # The top lies on the boundary of the support: nearer to it than this nothing is learnt.
+            self.arrived = self.model is not None and self.model.concave
+            self.ended = True
         if moved:
             self.best, self.value = points[top].copy(), float(values[top])
-        self.ended = self.arrived or self.budget <= 0 or self.radius <= self._least
+        self.ended = self.ended or self.arrived or self.budget <= 0 or self.radius <= self._least
 
     def _row(self, z: Array, g: Array) -> int:
         return int(np.argmin(np.sum((z - self.best) ** 2, axis=1)))

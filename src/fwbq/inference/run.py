@@ -44,9 +44,9 @@ _RACE_DIM, _RACE_BUDGET, _RACERS = 5, 15, 3
 #: A rise of the top by more than this within the last fifth of the evaluations says that it is not found yet.
 _RISING = 0.5
 #: Without a prior, points so many standard deviations out on every axis show whether the density falls off; they are
-#: moved out when it has widened by a factor, a few times. A value there less than so far below the top says it does
+#: moved out when it has widened by a factor, a dozen times at most. A value there less than so far below the top says it does
 #: not (a Cauchy density has fallen by four natural logarithms).
-_PROBE, _WIDENED, _MOST_PROBES, _FALLEN = 5.0, 1.5, 4, 3.0
+_PROBE, _WIDENED, _MOST_PROBES, _FALLEN = 5.0, 1.5, 12, 3.0
 #: Standard deviation, at least, of a log evidence whose climbs have not arrived anywhere.
 _NOT_ARRIVED = 0.3
 #: Factor on the variance while no prediction has been tested, less one; it falls like one over their number.
