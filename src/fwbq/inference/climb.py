@@ -249,8 +249,7 @@ class Climb:
         self._walls = self._walls + 1 if np.all(np.isneginf(values)) else 0
         if self._walls >= _WALLS:
             # The top lies on the boundary of the support: nearer to it than this nothing is learnt.
-            self.arrived = self.model is not None and self.model.concave
-            self.ended = True
+            self.arrived = self.ended = True
         if moved:
             self.best, self.value = points[top].copy(), float(values[top])
         self.ended = self.ended or self.arrived or self.budget <= 0 or self.radius <= self._least

@@ -44,9 +44,9 @@ _RACE_DIM, _RACE_BUDGET, _RACERS = 5, 15, 3
 #: A rise of the top by more than this within the last fifth of the evaluations says that it is not found yet.
 _RISING = 0.5
 #: Without a prior, points so many standard deviations out on every axis show whether the density falls off; they are
-#: moved out when it has widened by a factor, a dozen times at most. A value there less than so far below the top says it does
-#: not (a Cauchy density has fallen by four natural logarithms).
-_PROBE, _WIDENED, _MOST_PROBES, _FALLEN = 5.0, 1.5, 12, 3.0
+#: moved out when it has widened by a factor, or when one of them has come near, a dozen times at most. A value there
+#: less than so far below the top says that it does not (a Cauchy density has fallen by four natural logarithms).
+_PROBE, _WIDENED, _NEAR, _MOST_PROBES, _FALLEN = 5.0, 1.5, 0.7, 12, 3.0
 #: Standard deviation, at least, of a log evidence whose climbs have not arrived anywhere.
 _NOT_ARRIVED = 0.3
 #: Factor on the variance while no prediction has been tested, less one; it falls like one over their number.
@@ -451,26 +451,29 @@ class EvidenceRun:
     def _probes(self, view: _View) -> Array | None:
         """Return points far out on every axis where a log joint density has no prior to bound it; None when known.
 
-        They are asked for once, and again whenever the surrogate posterior has become half as wide again: a density
-        that does not fall off widens it each time.
+        They are asked for once, and again whenever the surrogate posterior has become half as wide again, or so wide on
+        one axis that the last probes are no longer far: a density that does not fall off widens it each time.
         """
         if not isinstance(self._space, Free) or len(self._probed) >= _MOST_PROBES:
             return None
         assert view.belief is not None
         W = view.belief.whitening
         width = float(np.sqrt(np.trace(W.root @ W.root.T)))
-        if self._probed and width < _WIDENED * self._probed[-1][0]:
-            return None
+        if self._probed:
+            nearest = float(np.min(np.linalg.norm(W.forward(self._probed[-1][1]), axis=1)))
+            if width < _WIDENED * self._probed[-1][0] and nearest > _NEAR * _PROBE:
+                return None
         axes = np.linalg.svd(W.root)[0] * np.linalg.svd(W.root)[1]
         z = W.centre + _PROBE * np.concatenate([axes.T, -axes.T])
         self._probed.append((width, z))
         return z
 
-    def _probe_values(self) -> Array:
-        """Return the log joint density at the last probes, relative to the largest."""
+    def _probe_values(self, whitening: Whitening) -> tuple[Array, Array]:
+        """Return the log joint density at the last probes, relative to the largest, and their distances now."""
         far = {point.tobytes() for _, z in self._probed[-1:] for point in z + 0.0}
         at = np.array([point.tobytes() in far for point in self._z + 0.0], dtype=bool)
-        return np.asarray(self._joint[at] - self._tops[-1])
+        distances = np.linalg.norm(whitening.forward(self._z[at]), axis=1)
+        return np.asarray(self._joint[at] - self._tops[-1]), distances
 
     # Believing
 
@@ -540,7 +543,7 @@ class EvidenceRun:
         # Few predictions say little: as long as there are none the standard deviation is doubled.
         return max(1.0, float(np.sum(squares * weights)) / total) * (1.0 + _UNTESTED / (total - 1.0))
 
-    def _unseen(self) -> float:
+    def _unseen(self, belief: Belief) -> float:
         """Return what a top that still rises, and starts that were not followed, may add to the log evidence."""
         recent = max(self.dim + 2, len(self._tops) // 5)
         before = self._tops[-recent - 1] if len(self._tops) > recent else -np.inf
@@ -559,7 +562,8 @@ class EvidenceRun:
             missed = max(missed, 1.0)
         # Beyond the probes the process is a guess. As much mass as a density that stays at their level for as far again
         # would hold may lie there, less what a Gaussian has at that distance.
-        tail = np.maximum(np.exp(self._probe_values()) - 2.0 * np.exp(-0.5 * _PROBE**2), 0.0)
+        values, distances = self._probe_values(belief.whitening)
+        tail = np.maximum(np.exp(values) - 2.0 * np.exp(-0.5 * distances**2), 0.0)
         beyond = float(np.sum(tail)) * _PROBE / np.sqrt(2.0 * np.pi)
         return float(np.sqrt(rising**2 + missed**2 + beyond**2))
 
@@ -611,7 +615,7 @@ class EvidenceRun:
         belief = view.belief
         assert belief is not None and view.nodes is not None
         nodes = belief.final_nodes(view.nodes, *self._final, self._seed(3, n))
-        terms = assess(belief, nodes, self._inflation(), self._unseen(), self._seed(4, n))
+        terms = assess(belief, nodes, self._inflation(), self._unseen(belief), self._seed(4, n))
         posterior = Posterior(self._space, belief, nodes, terms)
         return Evidence(
             terms.log_evidence, terms.sd, self._judge(terms, belief, nodes), self._x, self._values,
@@ -625,7 +629,9 @@ class EvidenceRun:
             s = belief.whitening.forward(nodes.points)
             seen = float(np.max(np.abs(belief.surrogate.whitened)))
             outside = float(np.sum(nodes.weights[np.max(np.abs(s), axis=1) > 2.0 * seen]))
-            high = bool(np.any(self._probe_values() > -_FALLEN))
+            values, distances = self._probe_values(belief.whitening)
+            # At these distances a Gaussian has fallen by half their squares.
+            high = bool(np.any(values > -np.minimum(_FALLEN, 0.3 * distances**2)))
             shapeless = belief.fitted.kind == "gaussian" and not self._modes
             if high or outside > 0.2 or shapeless:
                 return Reason.IMPROPER
