@@ -12,6 +12,20 @@ from scipy.special import gammaincinv, gammaln, ndtri
 Array = NDArray[np.float64]
 
 
+def lower_root(cov: Array) -> Array:
+    """Return L lower triangular with L L' = cov, where rounding may have left the covariance without full rank.
+
+    Eigenvalues below 1e-12 of the largest are raised to that; a covariance that is not finite becomes the identity.
+    """
+    if not np.isfinite(cov).all():
+        return np.eye(len(cov))
+    values, axes = np.linalg.eigh(0.5 * (cov + cov.T))
+    least = 1e-12 * max(float(values[-1]), np.finfo(float).tiny)
+    # R of the triangular factorisation of a square root is the transposed Cholesky factor, but for signs.
+    r = np.linalg.qr((axes * np.sqrt(np.maximum(values, least))).T)[1]
+    return np.asarray((r * np.where(np.diagonal(r) < 0.0, -1.0, 1.0)[:, None]).T)
+
+
 @dataclass(frozen=True, eq=False)
 class Mixture:
     r"""The density :math:`\sum_k w_k\, t_{\nu_k}(z; m_k, L_k L_k')`, with :math:`\nu_k = \infty` for a Gaussian.

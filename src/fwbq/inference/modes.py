@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .climb import Quadratic
+from .mixture import lower_root
 
 Array = NDArray[np.float64]
 
@@ -35,7 +36,7 @@ class Mode:
     @property
     def root(self) -> Array:
         """Lower root of the covariance of the local Gaussian."""
-        return np.asarray(np.linalg.cholesky(np.linalg.inv(-self.peak.curvature)))
+        return lower_root(np.asarray(np.linalg.inv(-self.peak.curvature), dtype=float))
 
     def holds(self, z: Array) -> bool:
         """Whether the point z (d,) lies within three standard deviations of the local Gaussian."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.stats import qmc
 
-from .mixture import Mixture
+from .mixture import Mixture, lower_root
 
 Array = NDArray[np.float64]
 LogJoint = Callable[[Array], Array]
@@ -179,9 +179,8 @@ def around(nodes: Nodes) -> Mixture:
     rows = resample(nodes, _AROUND)
     d = nodes.points.shape[1]
     _, cov = nodes.moments()
-    cov += 1e-10 * np.trace(cov) / d * np.eye(d)
     width = 1.2 * (4.0 / ((d + 2.0) * _AROUND)) ** (1.0 / (d + 4.0))
-    root = np.linalg.cholesky(cov) * min(1.0, width)
+    root = lower_root(cov) * min(1.0, width)
     return Mixture(
         np.full(_AROUND, 1.0 / _AROUND),
         nodes.points[rows],

@@ -19,6 +19,7 @@ from .acquisition import next_points
 from .assessment import Assessment, assess
 from .belief import Belief
 from .climb import Climb, Quadratic, local_quadratic
+from .mixture import lower_root
 from .modes import ABOVE, Mode, explains
 from .nodes import Nodes
 from .result import Evidence, Posterior
@@ -482,7 +483,7 @@ class EvidenceRun:
         nodes = self._view.nodes
         if nodes is not None and nodes.effective * len(nodes.points) > 20 * d:
             centre, cov = nodes.moments()
-            return Whitening(centre, np.linalg.cholesky(cov + 1e-12 * np.trace(cov) / d * np.eye(d)))
+            return Whitening(centre, lower_root(cov))
         if self._space.support is not None:
             return Whitening(np.zeros(d), np.eye(d))
         best = int(np.argmax(g))
@@ -492,7 +493,7 @@ class EvidenceRun:
         values = np.where(values > 1e-3, values, 1.0)
         step = peak.step(radius) if peak.concave else np.zeros(d)
         cov = (axes / values) @ axes.T
-        return Whitening(z[best] + step, np.linalg.cholesky(0.5 * (cov + cov.T)))
+        return Whitening(z[best] + step, lower_root(cov))
 
     def _look(self) -> _View | None:
         """Return surrogate and nodes for all values there are; None while there are too few of them.

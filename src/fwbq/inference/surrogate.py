@@ -15,6 +15,7 @@ from .._linalg import CholeskyFactor
 from ..kernels import Differences, ExpQuad, Kernel, Matern52
 from ..process import KernelFamily, LengthscalePrior, Prediction, Regression
 from ..process.basis import Basis, basis_functions, basis_size
+from .mixture import lower_root
 from .modes import Mode
 
 Array = NDArray[np.float64]
@@ -179,7 +180,7 @@ class Surrogate:
             return None
         top = np.asarray(-np.linalg.solve(H, b[1 : 1 + d]), dtype=float)
         cov = self.whitening.root @ np.linalg.inv(-H) @ self.whitening.root.T
-        return self.whitening.back(top[None])[0], np.asarray(np.linalg.cholesky(0.5 * (cov + cov.T)))
+        return self.whitening.back(top[None])[0], lower_root(cov)
 
 
 @dataclass(frozen=True, eq=False)
