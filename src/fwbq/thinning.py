@@ -15,8 +15,8 @@ from .kernels import ExpQuad, RandomFourier
 
 FloatArray = NDArray[np.float64]
 
-#: Frequencies, each with a cosine and a sine. 50 states matched on 128 pairs had the moments of the chain as closely as
-#: its own error allows, on the banana of docs/thinning.md; twice as many changed nothing.
+#: Frequencies, each with a cosine and a sine. On the banana of docs/thinning.md the mean error of 50 states was 0.055,
+#: 0.050 and 0.045 standard deviations with 64, 128 and 256 of them; that of the whole chain was 0.042.
 PAIRS = 128
 #: States that are searched; the chain they are to stand for is counted in full.
 CANDIDATES = 20_000
@@ -24,7 +24,8 @@ CANDIDATES = 20_000
 BLOCK = 16_384
 #: States from which the median distance is found.
 PROBES = 1_000
-#: Rounds of exchanges after the greedy choice; the second gains a tenth of the first, further ones nothing.
+#: Rounds of exchanges after the greedy choice. There they lowered the distance from 0.0165 to 0.0057 and 0.0047; six
+#: rounds to 0.0039.
 ROUNDS = 2
 
 

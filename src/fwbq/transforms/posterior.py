@@ -18,8 +18,8 @@ from .net import IntArray
 
 FloatArray = NDArray[np.float64]
 
-#: The net is cut into 2^4 sub-nets. Of 2^3 to 2^6, 2^4 came closest to the stated coverage at the least width: with
-#: fewer the trend is not seen, with more it is that of sub-nets too small to resemble the whole.
+#: The net is cut into 2^4 sub-nets. With 2^4, 2^5 and 2^6 the least coverage of 24 cells (twelve families, n = 256 and
+#: 4096, 240 problems each) was 93, 92 and 90 %: the more sub-nets, the less they resemble the whole.
 LEVELS = 4
 #: Prior of the drift, in powers of two per level, and its nodes. Its mean is below zero because products of
 #: one-dimensional kernels tend to promise a faster decay than functions have whose kinks and jumps are not along the
