@@ -61,8 +61,8 @@ def test_numbers_are_accepted_exactly_in_their_ranges(x):
 
 @settings(max_examples=200, deadline=None)
 @given(hnp.arrays(np.float64, hnp.array_shapes(max_dims=2, max_side=4), elements=st.floats(-2, 1e3) | st.just(NAN)))
-def test_length_scales_are_accepted_exactly_when_positive(length):
-    if length.ndim == 1 and (length > 0).all():
+def test_length_scales_are_accepted_exactly_when_positive_and_not_tiny(length):
+    if length.ndim == 1 and (length >= 1e-100).all():
         assert np.array_equal(fwbq.ExpQuad(length).lengthscale, length)
     else:
         with pytest.raises(ValueError, match="`lengthscale`"):
@@ -97,8 +97,8 @@ def test_covariance_accepts_exactly_positive_definite(a, shift):
 
 @settings(max_examples=200, deadline=None)
 @given(FLOATS, FLOATS)
-def test_bounds_are_accepted_exactly_in_order(lower, upper):
-    if math.isfinite(lower) and math.isfinite(upper) and lower < upper:
+def test_bounds_are_accepted_exactly_in_order_and_neither_too_close_nor_too_far_apart(lower, upper):
+    if math.isfinite(lower) and math.isfinite(upper) and 1e-100 <= upper - lower <= 1e100:
         assert fwbq.Uniform(lower, upper).dim == 1
     else:
         with pytest.raises(ValueError, match=r"`lower`|`upper`"):
