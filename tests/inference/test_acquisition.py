@@ -121,7 +121,7 @@ def test_points_of_a_sample_are_not_asked_for_twice():
     space = space_of(prior)
     whitening = Whitening(np.zeros(2), np.eye(2))
     z = space.support[:20]
-    fitted = fit(z, -np.sum(z**2, axis=1) + 0.1 * np.sin(3.0 * z[:, 0]), whitening, [], {}, decided=False)
+    fitted = fit(z, -np.sum(z**2, axis=1) + 0.1 * np.sin(3.0 * z[:, 0]), whitening, [], {}, falls_off=False)
     b = Belief(space, fitted, None, 0.0, ())
     points = next_points(b, b.nodes(256, 4, np.random.SeedSequence(0)), 25, np.random.SeedSequence(1))
     known = {row.tobytes() for row in z}

@@ -84,13 +84,16 @@ def next_points(
     """
     rng = np.random.default_rng(seed)
     counts = np.bincount(resample(nodes, 5 * _CANDIDATES), minlength=len(nodes.points))
-    rows = np.unique(np.concatenate([resample(nodes, _CANDIDATES), resample(nodes, _WIDE, power=0.5)]))
+    if belief.space.support is None:
+        rows = np.unique(np.concatenate([resample(nodes, _CANDIDATES), resample(nodes, _WIDE, power=0.5)]))
+    else:
+        # Of a sample, the points of greatest weight that are not known yet: in the end all of them.
+        evaluated = belief.surrogate.points if lost is None else np.vstack([belief.surrogate.points, lost])
+        known = {point.tobytes() for point in evaluated + 0.0}
+        order = np.argsort(-nodes.weights, kind="stable")
+        rows = np.array([i for i in order if (nodes.points[i] + 0.0).tobytes() not in known], dtype=np.intp)
+        rows = rows[: _CANDIDATES + _WIDE]
     z = nodes.points[rows]
-    evaluated = belief.surrogate.points if lost is None else np.vstack([belief.surrogate.points, lost])
-    known = {point.tobytes() for point in evaluated + 0.0}
-    fresh = np.array([point.tobytes() not in known for point in z + 0.0])
-    if belief.space.support is not None:
-        rows, z = rows[fresh], z[fresh]
     if not len(z):
         return np.empty((0, nodes.points.shape[1]))
     share = counts[rows] / max(counts[rows].sum(), 1)
@@ -116,6 +119,8 @@ def next_points(
         usable = left > 1e-9 * np.maximum(variance, 1e-300)
         usable[chosen] = False
         if not usable.any():
+            if belief.space.support is not None:
+                chosen += [i for i in range(len(z)) if i not in chosen][: batch - len(chosen)]
             break
         with np.errstate(divide="ignore"):
             score = log_joint + np.log(np.expm1(np.clip(left, 1e-300, 50.0)))

@@ -420,7 +420,9 @@ class EvidenceRun:
         batch = max(2, int(np.ceil(_GROWTH * len(self._values))))
         batch = min(batch, left) if left > 0 else batch
         self._rounds += 1
-        z = next_points(view.belief, view.nodes, batch, self._seed(2, self._rounds), self._design, self._lost)
+        # Zeros of the likelihood say where others are; but of a sample no point is evaluated twice.
+        lost = self._lost if self._space.support is None else np.vstack([self._lost, self._z[~self._positive]])
+        z = next_points(view.belief, view.nodes, batch, self._seed(2, self._rounds), self._design, lost)
         if not len(z):
             self._exhausted = True
             return None
