@@ -36,3 +36,57 @@ def build_comparison():
         return Comparison(tuple(names), evidences, prior, points, tuple(stages), status, kept, rest)
 
     return build
+
+
+@pytest.fixture(scope="session")
+def importance():
+    """Weigh a likelihood by brute force, without anything in common with the formula of its evidence."""
+    from scipy.special import logsumexp
+    from scipy.stats import multivariate_t
+
+    from fwbq.inference.space import space_of
+
+    def weigh(problem, seed=0, size=20_000):
+        """Return the log evidence and its standard error by tempered importance sampling.
+
+        In coordinates where the prior is standard normal. From the prior on, 40 Student-t components stand on points
+        drawn from powers of the likelihood that rise to one, each with half the covariance of those points: every mode
+        and every bend is covered. The last round, with the prior beside it, is weighed.
+        """
+        space = space_of(problem.prior)
+        rng = np.random.default_rng(seed)
+        d = problem.dim
+
+        def log_prior(z):
+            return -0.5 * np.sum(z * z, axis=1) - 0.5 * d * np.log(2.0 * np.pi)
+
+        def log_likelihood(z):
+            values = problem.log_likelihood(space.to_user(z))
+            return np.where(np.isnan(values), -np.inf, values)
+
+        z, power = rng.standard_normal((size, d)), 0.0
+        values, q = log_likelihood(z), log_prior(z)
+        while True:
+            # The largest power at which 200 points are effective.
+            for new in np.geomspace(1.0, 1e-9, 200):
+                logs = np.where(np.isfinite(values), new * values, -np.inf) + log_prior(z) - q
+                w = np.exp(logs - logs.max())
+                if w.sum() ** 2 / np.sum(w * w) > 200:
+                    break
+            last, power = power == 1.0, new
+            if last:
+                error = np.sqrt(np.sum(w * w) / w.sum() ** 2 - 1.0 / size)
+                return logsumexp(logs) - np.log(size), error
+            w /= w.sum()
+            centre = w @ z
+            cov = 0.5 * (w[:, None] * (z - centre)).T @ (z - centre) + 1e-12 * np.eye(d)
+            parts = [multivariate_t(m, cov, df=5) for m in z[rng.choice(size, 40, p=w)]]
+            counts = rng.multinomial(size, [0.1, *[0.9 / 40] * 40])
+            z = np.vstack([
+                rng.standard_normal((counts[0], d)),
+                *(part.rvs(n, random_state=rng).reshape(-1, d) for part, n in zip(parts, counts[1:], strict=True) if n),
+            ])  # fmt: skip
+            near = logsumexp([np.atleast_1d(part.logpdf(z)) for part in parts], axis=0) + np.log(0.9 / 40)
+            values, q = log_likelihood(z), np.logaddexp(near, np.log(0.1) + log_prior(z))
+
+    return weigh

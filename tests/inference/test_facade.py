@@ -167,10 +167,19 @@ def test_a_sample_as_prior_is_summed_exactly_once_all_is_evaluated():
     rng = np.random.default_rng(0)
     points, weights = rng.standard_normal((35, 2)), rng.uniform(size=35)
     prior = fwbq.Empirical(points, weights / weights.sum())
-    found = evidence(bent, prior, n=50)
-    assert found.n_evaluations == 35
-    assert found.reason is fwbq.Reason.EXHAUSTED
-    assert abs(found.log_evidence - logsumexp(bent(points), b=weights / weights.sum())) < 1e-6
+    for f in (bent, lambda x: np.where(x[:, 0] < 0.5, bent(x), -np.inf)):
+        found = evidence(f, prior, n=50)
+        assert found.n_evaluations == 35
+        assert len(np.unique(found.points, axis=0)) == 35
+        assert found.reason is fwbq.Reason.EXHAUSTED
+        assert abs(found.log_evidence - logsumexp(f(points), b=weights / weights.sum())) < 1e-6
+
+
+def test_a_sample_under_a_constant_likelihood_is_evaluated_whole():
+    points = np.random.default_rng(2).standard_normal((30, 1))
+    found = evidence(lambda x: np.full(len(x), 2.0), fwbq.Empirical(points), n=40)
+    assert found.n_evaluations == 30
+    assert abs(found.log_evidence - 2.0) < 1e-9
 
 
 def test_a_sample_as_prior_from_some_of_its_points():

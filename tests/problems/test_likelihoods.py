@@ -5,62 +5,13 @@ import pickle
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
-from scipy.special import logsumexp
-from scipy.stats import multivariate_t
 
-from fwbq.inference.space import space_of
 from fwbq.problems import lotka_volterra
 from fwbq.problems.likelihoods import LIKELIHOODS, tensor_log_evidence
 
-SIZE = 20_000
-
-
-def importance(problem, seed=0):
-    """Return the log evidence and its standard error by tempered importance sampling.
-
-    In coordinates where the prior is standard normal. From the prior on, 40 Student-t components stand on points drawn
-    from powers of the likelihood that rise to one, each with half the covariance of those points: every mode and every
-    bend is covered. The last round, with the prior beside it, is weighed.
-    """
-    space = space_of(problem.prior)
-    rng = np.random.default_rng(seed)
-    d = problem.dim
-
-    def log_prior(z):
-        return -0.5 * np.sum(z * z, axis=1) - 0.5 * d * np.log(2.0 * np.pi)
-
-    def log_likelihood(z):
-        values = problem.log_likelihood(space.to_user(z))
-        return np.where(np.isnan(values), -np.inf, values)
-
-    z, q, power = rng.standard_normal((SIZE, d)), None, 0.0
-    values, q = log_likelihood(z), log_prior(z)
-    while True:
-        # The largest power at which 200 points are effective.
-        for new in np.geomspace(1.0, 1e-9, 200):
-            logs = np.where(np.isfinite(values), new * values, -np.inf) + log_prior(z) - q
-            w = np.exp(logs - logs.max())
-            if w.sum() ** 2 / np.sum(w * w) > 200:
-                break
-        last, power = power == 1.0, new
-        if last:
-            error = np.sqrt(np.sum(w * w) / w.sum() ** 2 - 1.0 / SIZE)
-            return logsumexp(logs) - np.log(SIZE), error
-        w /= w.sum()
-        centre = w @ z
-        cov = 0.5 * (w[:, None] * (z - centre)).T @ (z - centre) + 1e-12 * np.eye(d)
-        parts = [multivariate_t(m, cov, df=5) for m in z[rng.choice(SIZE, 40, p=w)]]
-        counts = rng.multinomial(SIZE, [0.1, *[0.9 / 40] * 40])
-        z = np.vstack([
-            rng.standard_normal((counts[0], d)),
-            *(part.rvs(n, random_state=rng).reshape(-1, d) for part, n in zip(parts, counts[1:], strict=True) if n),
-        ])  # fmt: skip
-        near = logsumexp([np.atleast_1d(part.logpdf(z)) for part in parts], axis=0) + np.log(0.9 / 40)
-        values, q = log_likelihood(z), np.logaddexp(near, np.log(0.1) + log_prior(z))
-
 
 @pytest.mark.parametrize("family", LIKELIHOODS)
-def test_the_evidence_is_that_of_importance_sampling(family):
+def test_the_evidence_is_that_of_importance_sampling(family, importance):
     problem = LIKELIHOODS[family](11)
     value, error = importance(problem)
     assert error < 0.06
@@ -112,7 +63,7 @@ def test_an_overflowing_solution_has_likelihood_zero():
     assert values[1] == -np.inf or values[1] < -1e6
 
 
-def test_the_evidence_of_hares_and_lynxes():
+def test_the_evidence_of_hares_and_lynxes(importance):
     problem = lotka_volterra.lotka_volterra()
     value, error = importance(problem)
     assert error < 0.1

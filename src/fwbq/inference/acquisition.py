@@ -119,6 +119,8 @@ def next_points(
         usable = left > 1e-9 * np.maximum(variance, 1e-300)
         usable[chosen] = False
         if not usable.any():
+            if belief.space.support is not None:
+                chosen += [i for i in range(len(z)) if i not in chosen][: batch - len(chosen)]
             break
         with np.errstate(divide="ignore"):
             score = log_joint + np.log(np.expm1(np.clip(left, 1e-300, 50.0)))

@@ -149,7 +149,10 @@ def resample(nodes: Nodes, size: int, power: float = 1.0) -> NDArray[np.intp]:
 
     Rows repeat where the weights are uneven.
     """
-    logs = nodes.log_ratio + (power - 1.0) * nodes.log_joint
+    logs = nodes.log_ratio
+    if power != 1.0:
+        finite = np.isfinite(nodes.log_joint)  # points of a sample may be known to be zero
+        logs = np.where(finite, logs + (power - 1.0) * np.where(finite, nodes.log_joint, 0.0), -np.inf)
     edges = np.cumsum(np.exp(logs - logs.max()))
     rows = np.searchsorted(edges / edges[-1], (np.arange(size) + 0.5) / size, side="right")
     return np.asarray(rows.clip(0, len(edges) - 1), dtype=np.intp)

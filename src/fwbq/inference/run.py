@@ -48,6 +48,8 @@ _RISING = 0.5
 #: moved out when it has widened by a factor, or when one of them has come near, a dozen times at most. A value there
 #: less than so far below the top says that it does not (a Cauchy density has fallen by four natural logarithms).
 _PROBE, _WIDENED, _NEAR, _MOST_PROBES, _FALLEN = 5.0, 1.5, 0.7, 12, 3.0
+#: Natural logarithms below the top at which all values are alike.
+_DEEPEST = 1e7
 #: Standard deviation, at least, of a log evidence whose climbs have not arrived anywhere.
 _NOT_ARRIVED = 0.3
 #: Factor on the variance while no prediction has been tested, less one; it falls like one over their number.
@@ -304,6 +306,10 @@ class EvidenceRun:
     def _joint(self) -> Array:
         return self._values + self._space.log_prior(self._z)
 
+    def _bounded(self) -> Array:
+        """Return the log joint densities, those too deep to matter or to be squared raised to `_DEEPEST` below the top."""
+        return np.maximum(self._joint, self._tops[-1] - _DEEPEST)
+
     def _seed(self, *key: int) -> np.random.SeedSequence:
         return np.random.SeedSequence(self._entropy, spawn_key=key)
 
@@ -324,7 +330,7 @@ class EvidenceRun:
             climbs = self._climbers()
             if climbs:
                 at = self._positive
-                z, g = self._z[at], self._joint[at]
+                z, g = self._z[at], self._bounded()[at]
                 # A further climb must not be led by the points of the modes that are known: only those that the modes
                 # do not explain are its data.
                 strange = g > np.max([mode.peak(z) for mode in self._modes], axis=0) + ABOVE if self._modes else at[at]
@@ -411,7 +417,7 @@ class EvidenceRun:
     def _finish(self, climb: Climb) -> None:
         """Register where a climb ended."""
         at = self._positive
-        z, g = self._z[at], self._joint[at]
+        z, g = self._z[at], self._bounded()[at]
         for k, mode in enumerate(self._modes):
             if mode.holds(climb.best):
                 self._modes[k] = Mode(mode.peak, mode.climbs + 1)
@@ -443,7 +449,9 @@ class EvidenceRun:
         if probes is not None:
             return self._planned("round", probes)
         self._rounds += 1
-        z = next_points(view.belief, view.nodes, batch, self._seed(2, self._rounds), self._design, self._lost)
+        # Zeros of the likelihood say where others are; but of a sample no point is evaluated twice.
+        lost = self._lost if self._space.support is None else np.vstack([self._lost, self._z[~self._positive]])
+        z = next_points(view.belief, view.nodes, batch, self._seed(2, self._rounds), self._design, lost)
         if not len(z):
             self._exhausted = True
             return None
@@ -507,7 +515,7 @@ class EvidenceRun:
         n = int(at.sum())
         if n < 3:
             return None
-        z, g = self._z[at], self._joint[at]
+        z, g = self._z[at], self._bounded()[at]
         whitening = self._whitening(z, g)
         again = n >= _REFIT * self._view.fitted_at
         fitted = fit(

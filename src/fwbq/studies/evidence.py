@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -265,11 +265,10 @@ def markdown(table: pd.DataFrame) -> str:
     """Return the summary as a table in Markdown."""
     lines = ["| family | d | n | problems | median error | median sd | in 95 % interval | worst error / sd | CPU s |"]
     lines.append("|---|---|---|---|---|---|---|---|---|")
-    lines += [
-        f"| {row.family} | {row.d} | {row.n} | {row.problems} | {row.error:.1e} | {row.sd:.1e} "
-        f"| {100 * row.covered:.0f} % | {row.worst:.1f} | {row.seconds:.1f} |"
-        for row in cast("Any", table.itertuples())
-    ]
+    for row in table.to_dict("records"):
+        cells = [f"{row['error']:.1e}", f"{row['sd']:.1e}", f"{100 * row['covered']:.0f} %", f"{row['worst']:.1f}"]
+        counts = [str(row[name]) for name in ("family", "d", "n", "problems")]
+        lines.append("| " + " | ".join([*counts, *cells, f"{row['seconds']:.1f}"]) + " |")
     return "\n".join(lines) + "\n"
 
 

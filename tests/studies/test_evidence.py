@@ -1,0 +1,62 @@
+"""The study of log evidences: its own truths by importance sampling, and what its tables count."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fwbq import plots
+from fwbq.studies import evidence
+
+OWN = (
+    "logistic, d=6", "gamma posterior", "beta posterior", "log-normal posterior", "three modes", "correlated prior",
+    "heavy-tailed prior",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("family", OWN)
+def test_truths_agree_with_importance_sampling(family, importance):
+    problem = evidence.FAMILIES[family](np.random.default_rng(8))
+    value, error = importance(problem)
+    assert error < 0.06
+    assert abs(value - problem.log_evidence) < 4.5 * error
+
+
+def frame():
+    rows = [
+        ("a", 1, 50, 0.0, 0.01, 0.02, True, 1.0),
+        ("a", 1, 50, 0.0, 0.60, 0.10, False, 1.0),
+        ("b", 2, 50, 0.0, 9.00, 4.00, False, 2.0),
+        ("b", 2, 100, 0.0, 0.00, 0.00, True, 3.0),
+    ]
+    return pd.DataFrame(rows, columns=["family", "d", "n", "truth", "error", "sd", "covered", "seconds"])
+
+
+def test_the_summary_counts_errors_that_were_not_stated():
+    table = evidence.summary(frame()).set_index(["family", "n"])
+    assert np.isclose(table.loc[("a", 50), "worst"], 6.0)
+    assert table.loc[("b", 50), "worst"] == 0.0  # it said that it knew little
+    assert table.loc[("a", 50), "covered"] == 0.5
+    pooled = evidence.pooled(frame()).set_index("n")
+    assert pooled.loc[50, "silent"] == 1
+    assert pooled.loc[50, "least"] == 0.0
+    assert evidence.markdown(evidence.summary(frame())).count("\n") == 2 + 3
+
+
+def test_a_row_is_the_same_every_time():
+    a, b = (evidence.one("gamma posterior", 20, 3) for _ in range(2))
+    a.pop("seconds"), b.pop("seconds")
+    assert a == b
+    assert a["covered"] and a["error"] < 0.05
+
+
+def test_the_figure_has_a_panel_for_each_n():
+    panels = plots.evidence_study(frame())
+    assert [panel.get_title() for panel in panels] == ["$n = 50$, 33 % held", "$n = 100$, 100 % held"]
+    panels[0].figure.clf()
+
+
+def test_the_program_writes_its_files(tmp_path, capsys):
+    arguments = ["--out", str(tmp_path), "--quick", "--replicates", "1", "--jobs", "1", "--families", "gamma posterior"]
+    assert evidence.main(arguments) == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"evidence.csv", "summary.csv", "summary.md", "evidence.png"}
+    assert "gamma posterior" in capsys.readouterr().out
