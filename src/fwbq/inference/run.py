@@ -307,7 +307,7 @@ class EvidenceRun:
         return self._values + self._space.log_prior(self._z)
 
     def _bounded(self) -> Array:
-        """Return the log joint densities; those too deep to matter, or to be squared, are raised to `_DEEPEST` below."""
+        """Return the log joint densities; those too deep to matter or to be squared are raised to `_DEEPEST` below."""
         return np.maximum(self._joint, self._tops[-1] - _DEEPEST)
 
     def _seed(self, *key: int) -> np.random.SeedSequence:
