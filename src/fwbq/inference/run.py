@@ -532,6 +532,8 @@ class EvidenceRun:
 
     def _remember(self, z: Array, values: Array) -> None:
         """Compare values with what was predicted before they were known."""
+        if not len(z):
+            return
         assert self._view.belief is not None
         surrogate = self._view.belief.surrogate
         there = surrogate.predict(z)
@@ -614,22 +616,32 @@ class EvidenceRun:
         if isinstance(self._space, Sample) and n >= len(self._space.support):
             exact = self._space.log_sum(self._z, self._values)
             rounding = 1e-15 * max(1.0, abs(exact), float(np.max(np.abs(self._values[self._positive]))))
-            return Evidence(exact, rounding, Reason.OPEN, self._x, self._values, (), None, None, self._skipped, self._n)
+            known = self._posterior(self._look(), n)
+            return Evidence(
+                exact, rounding, Reason.OPEN, self._x, self._values, (), None, known, self._skipped, self._n
+            )
         view = self._look()
         if view is None:
             return Evidence(
                 float(np.max(self._values)), np.inf, Reason.UNSEEN, self._x, self._values, (), None, None,
                 self._skipped, self._n,
             )  # fmt: skip
-        belief = view.belief
-        assert belief is not None and view.nodes is not None
-        nodes = belief.final_nodes(view.nodes, *self._final, self._seed(3, n))
-        terms = assess(belief, nodes, self._inflation(), self._unseen(belief), self._seed(4, n))
-        posterior = Posterior(self._space, belief, nodes, terms)
+        posterior = self._posterior(view, n)
+        assert posterior is not None
+        terms, belief, nodes = posterior.terms, posterior.belief, posterior.nodes
         return Evidence(
             terms.log_evidence, terms.sd, self._judge(terms, belief, nodes), self._x, self._values,
             posterior.describe(self._modes), terms, posterior, self._skipped, self._n,
         )  # fmt: skip
+
+    def _posterior(self, view: _View | None, n: int) -> Posterior | None:
+        """Return the posterior on many nodes, with what its error is made of; None while there are too few values."""
+        if view is None or view.belief is None or view.nodes is None:
+            return None
+        nodes = view.belief.final_nodes(view.nodes, *self._final, self._seed(3, n))
+        unseen = self._unseen(view.belief)
+        terms = assess(view.belief, nodes, self._inflation(), unseen, self._seed(4, n))
+        return Posterior(self._space, view.belief, nodes, terms)
 
     def _judge(self, terms: Assessment, belief: Belief, nodes: Nodes) -> Reason:
         """Return what is wrong, or OPEN."""
