@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.special import logsumexp
-from scipy.stats import multivariate_normal, multivariate_t, qmc
+from scipy.stats import multivariate_normal, multivariate_t
 
+from fwbq.designs.qmc import scrambled_engine
 from fwbq.inference.mixture import Mixture
 
 
@@ -18,7 +19,7 @@ def mixture(d, seed=0, dfs=(np.inf, 5.0, np.inf)):
 
 
 def cube(d, size=2**14, seed=0):
-    return qmc.Sobol(d + 2, rng=np.random.default_rng(seed)).random(size)
+    return scrambled_engine("sobol", d + 2, np.random.default_rng(seed)).random(size)
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])

@@ -10,8 +10,8 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
-from scipy.stats import qmc
 
+from ..designs.qmc import scrambled_engine
 from .mixture import Mixture, lower_root
 
 Array = NDArray[np.float64]
@@ -121,7 +121,7 @@ def draw(log_joint: LogJoint, proposal: Mixture, size: int, replicates: int, see
     """Draw `replicates` scrambled Sobol sequences of `size` points each and evaluate the surrogate there."""
     u = np.concatenate(
         [
-            qmc.Sobol(proposal.dim + 2, scramble=True, rng=np.random.default_rng(child)).random(size)
+            scrambled_engine("sobol", proposal.dim + 2, np.random.default_rng(child)).random(size)
             for child in seed.spawn(replicates)
         ]
     )

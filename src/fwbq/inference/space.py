@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
 from scipy.special import log_ndtr, ndtr, ndtri, ndtri_exp
-from scipy.stats import qmc
 
 from .. import _validate
+from ..designs.qmc import scrambled_engine
 from ..measures import Empirical, Gaussian, Measure, TruncatedGaussian, Uniform
 
 Array = NDArray[np.float64]
@@ -38,7 +38,7 @@ class Space(ABC):
 
     def first(self, size: int, rng: np.random.Generator) -> Array:
         """Return `size` points spread where the prior, or the start, is."""
-        sobol = qmc.Sobol(self.dim, scramble=True, rng=rng)
+        sobol = scrambled_engine("sobol", self.dim, rng)
         # A power of two at least, which keeps the points balanced; the first ones are those of any larger number.
         u = sobol.random(2 ** max(1, int(np.ceil(np.log2(max(size, 2))))))[:size]
         return self._spread(ndtri(np.clip(u, 1e-12, 1.0 - 1e-12)))
@@ -155,7 +155,7 @@ class Standardised(Space):
 
     def first(self, size: int, rng: np.random.Generator) -> Array:
         """Return `size` points spread under the prior."""
-        sobol = qmc.Sobol(self.prior.uniform_dim, scramble=True, rng=rng)
+        sobol = scrambled_engine("sobol", self.prior.uniform_dim, rng)
         u = sobol.random(2 ** max(1, int(np.ceil(np.log2(max(size, 2))))))[:size]
         return self.from_user(self.prior.from_uniform(u))
 

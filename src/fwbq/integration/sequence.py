@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .._reason import Reason
 from ..designs import QMC, SBQ, Design, PointSet
+from ..designs.qmc import scrambled_engine
 from ..embeddings import Embedding
 from ..measures import Empirical, Measure
 from ..rules import PriorMean
@@ -143,11 +144,9 @@ def _faces(measure: Measure) -> NDArray[np.intp]:
 
 def _sobol(dim: int, n: int, seed: np.random.SeedSequence) -> FloatArray:
     """Return n scrambled Sobol points of the unit cube."""
-    from scipy.stats import qmc
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # they lose balance when n is not a power of two
-        return np.asarray(qmc.Sobol(dim, rng=np.random.default_rng(seed)).random(n))
+        return np.asarray(scrambled_engine("sobol", dim, np.random.default_rng(seed)).random(n))
 
 
 def _fresh(design: Design | PointSet, known: FloatArray, n: int) -> tuple[FloatArray, Reason | None, str]:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import betaln, expit, gammaln, logsumexp
 
+from ..designs.qmc import scrambled_engine
 from ..inference import evidence
 from ..inference.mixture import Mixture
 from ..measures import Gaussian, Product
@@ -159,7 +160,7 @@ def logistic_six(rng: Any = None) -> Likelihood:
         H = (features * (p * (1.0 - p))[:, None]).T @ features + np.eye(6) / 9.0
         x = x + np.linalg.solve(H, (labels[:, None] * features).T @ p - x / 9.0)
     around = Mixture(np.ones(1), x[None], 1.2 * np.linalg.cholesky(np.linalg.inv(H))[None], np.array([8.0]))
-    z = around.transform(stats.qmc.Sobol(8, rng=np.random.default_rng(0)).random(2**16))
+    z = around.transform(scrambled_engine("sobol", 8, np.random.default_rng(0)).random(2**16))
     value = float(logsumexp(log(z) + prior.log_density(z) - around.log_density(z)) - np.log(len(z)))
     return Likelihood("logistic d=6", log, prior, value)
 
