@@ -64,7 +64,9 @@ lint: $(VENV)/.lint
 
 test-oldest: pyproject.toml tests/oldest.txt
 	$(call environment,.venv-oldest,-e "." -r tests/oldest.txt)
-	.venv-oldest/bin/python -m pytest -q -n 2 --dist loadfile tests --ignore=tests/evaluation/test_dask.py --ignore=tests/report/test_browser.py
+	.venv-oldest/bin/python -m pytest -q -n 2 --dist loadfile tests/measures tests/process \
+	  tests/posterior tests/transforms tests/integration tests/problems tests/inference/test_mixture.py \
+	  tests/inference/test_nodes.py tests/inference/test_space.py tests/inference/test_run.py tests/test_threads.py tests/test_extremes.py
 
 test-processors: $(VENV)/.test
 	.ci/processors $(BIN)/python

@@ -94,6 +94,8 @@ class Regression:
     def coefficients(self) -> FloatArray:
         """Generalised least-squares estimates of beta, (p,) or (p, m)."""
         q, r = self._triangle
+        if not len(r):
+            return np.empty((0, *self.values.shape[1:]))
         return np.asarray(scipy.linalg.solve_triangular(r, q.T @ self._whitened, check_finite=False))
 
     @cached_property
