@@ -35,7 +35,7 @@ def _read(path: Path) -> tuple[Any, list[str]]:
     try:
         first = pd.read_csv(path, header=None, nrows=1)
         bare = all(pd.api.types.is_numeric_dtype(kind) for kind in first.dtypes)
-        frame = pd.read_csv(path, header=None if bare else 0, float_precision="round_trip")
+        frame = pd.read_csv(path, header=None if bare else 0)
     except (ValueError, OSError) as error:  # pandas' own errors are ValueErrors
         raise ValueError(f"`chain` {str(path)!r} cannot be read as CSV: {error}") from error
     words = [str(name) for name, kind in frame.dtypes.items() if not pd.api.types.is_numeric_dtype(kind)]
