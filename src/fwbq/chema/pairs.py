@@ -38,7 +38,7 @@ from ..evaluation import Progress
 from ..kernels import Kernel
 from ..process import Regression
 from ..selection import Comparison, LogScale, Rest, compare_families
-from ..selection.log_process import _RISE, LogProcess
+from ..selection.log_process import _EXPANDED, _RISE, LogProcess
 from ..selection.nodes import Nodes, nodes
 from . import _checks
 from .compare import KineticFamily, prior
@@ -212,7 +212,9 @@ class _Sieve:
 
     Given the kernel, the process mean at the nodes and its residuals are linear in the values. The variance of the
     integral of a process with covariance a c under a density pi is at most a times the mean of c(x, x) under pi
-    (Cauchy-Schwarz), which spares the double sum over nodes.
+    (Cauchy-Schwarz), which spares the double sum over nodes. The second-order term, which the judge adds to the log
+    evidence, then lies between zero and half the lesser of that bound and 4: its middle is added here, and half of its
+    range to the width.
     """
 
     def __init__(self, judge: _Judge) -> None:
@@ -261,8 +263,9 @@ class _Sieve:
             np.exp(f, out=f)
             np.maximum(amplitude, np.einsum("nm,nm->m", small, f) / f.sum(axis=0), out=amplitude)
             variance = amplitude * spread / total
-            centre[some] = top + np.log(total)
-            width[some] = self._reach * np.sqrt(variance * (1.0 + 0.25 * variance)) + self._allowance
+            second = 0.25 * np.minimum(variance, _EXPANDED)
+            centre[some] = top + np.log(total) + second
+            width[some] = self._reach * np.sqrt(variance * (1.0 + 0.25 * variance)) + second + self._allowance
         return centre, width
 
 
