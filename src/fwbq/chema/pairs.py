@@ -208,13 +208,15 @@ class _Judge:
 
 
 class _Sieve:
-    r"""A quick look at many pairs: the judge's log evidences, with intervals that are never narrower than the judge's.
+    r"""A quick look at many pairs: intervals of log evidences that hold those of the judge.
 
     Given the kernel, the process mean at the nodes and its residuals are linear in the values. The variance of the
     integral of a process with covariance a c under a density pi is at most a times the mean of c(x, x) under pi
-    (Cauchy-Schwarz), which spares the double sum over nodes. The second-order term, which the judge adds to the log
-    evidence, then lies between zero and half the lesser of that bound and 4: its middle is added here, and half of its
-    range to the width.
+    (Cauchy-Schwarz), which spares the double sum over nodes. Let V be that bound and f <= V the variance that the judge
+    would find. With the second-order term s = (min(V, 4) - f) / 2 or less, and r the reach, the judge's interval is
+    s +- r sqrt(f + s^2) from the sieve's log evidence. Its lower end is at least -r sqrt(V). Its upper end is a convex
+    function of f for V >= 1, hence the largest of r sqrt(V) and (r + 1) min(V, 4) / 2; for V < 1 it is at most
+    r sqrt(V) + V / 2.
     """
 
     def __init__(self, judge: _Judge) -> None:
@@ -263,9 +265,11 @@ class _Sieve:
             np.exp(f, out=f)
             np.maximum(amplitude, np.einsum("nm,nm->m", small, f) / f.sum(axis=0), out=amplitude)
             variance = amplitude * spread / total
-            second = 0.25 * np.minimum(variance, _EXPANDED)
-            centre[some] = top + np.log(total) + second
-            width[some] = self._reach * np.sqrt(variance * (1.0 + 0.25 * variance)) + second + self._allowance
+            half = 0.5 * np.minimum(variance, _EXPANDED)
+            below = self._reach * np.sqrt(variance)
+            above = np.where(variance < 1.0, below + half, np.maximum(below, (self._reach + 1.0) * half))
+            centre[some] = top + np.log(total) + 0.5 * (above - below)
+            width[some] = 0.5 * (above + below) + self._allowance
         return centre, width
 
 

@@ -158,8 +158,9 @@ def _bounded_mean(spread: Array, amplitude: Array, share: Array) -> Array:
     out = amplitude * (spread @ share)
     # The bound is met by few models, those whose likelihood is steep: a product serves the others.
     beyond = np.flatnonzero(amplitude * spread.max() > _EXPANDED)
-    for j in beyond:
-        out[j] = np.minimum(amplitude[j] * spread, _EXPANDED) @ share[:, j]
+    if len(beyond):
+        bounded = np.minimum(np.multiply.outer(spread, amplitude[beyond]), _EXPANDED)
+        out[beyond] = np.einsum("qm,qm->m", bounded, share[:, beyond])
     return np.asarray(out)
 
 
