@@ -89,7 +89,7 @@ class EvidenceRun:
 
     Parameters
     ----------
-    prior : Measure, optional
+    prior : Measure or frozen scipy.stats distribution, optional
         The prior. Without one the function is a log joint density on R^d, and `start` says where to begin.
     n : int, optional
         Evaluations planned, by which they are shared between spread, climbs and rounds; 200 by default.
@@ -149,7 +149,7 @@ class EvidenceRun:
                 raise ValueError("`scale` goes with a log joint density without a prior: leave it out")
             self._space = space_of(prior)
             if start is not None:
-                begin = _validate.points(np.atleast_2d(np.asarray(start, dtype=float)), "start", prior.dim)
+                begin = _validate.points(np.atleast_2d(np.asarray(start, dtype=float)), "start", self.dim)
                 self._start = self._space.from_user(begin)
         self._families: Sequence[KernelFamily] = FAMILIES
         if kernel is not None:

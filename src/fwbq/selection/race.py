@@ -19,7 +19,7 @@ from ..posterior import Amplitude
 from .comparison import Comparison, Stage
 from .contenders import Contenders, Numbered
 from .evidence import Evidences, leader, map_probabilities
-from .model import Family, Model, families
+from .model import Family, Model, ModelFamily, families
 from .shared import CARRIED, Block, Shared
 
 if TYPE_CHECKING:
@@ -187,8 +187,12 @@ def compare_families(
     runners: list[Shared | Contenders] = []
     first = 0
     for family in grouped:
-        own = evidence == "log" and not family.alike and family.coordinates is None
-        if own and not isinstance(kernel, Kernel):
+        if (
+            evidence == "log"
+            and isinstance(family, ModelFamily)
+            and family.coordinates is None
+            and not isinstance(kernel, Kernel)
+        ):
             runners.append(Contenders(family, first, sizes[-1], kernel, design, seed))
         elif isinstance(kernel, type):
             raise TypeError("`kernel` must be an instance, e.g. fwbq.Matern52(1.0), for models on shared points")
@@ -292,7 +296,13 @@ def _identity(grouped: Sequence[Family], version: str) -> dict[str, Any]:
     named = {"version": version} if _validate.text(version, "version") else {}
     return named | {
         "kind": "comparison",
-        "families": [{"measure": family.measure.spec(), "models": family.identity()} for family in grouped],
+        "families": [
+            {
+                "measure": None if isinstance(family, ModelFamily) and family.joint else family.measure.spec(),
+                "models": family.identity(),
+            }
+            for family in grouped
+        ],
     }
 
 
