@@ -55,9 +55,10 @@ app = typer.Typer(
 
 _MEASURE_HELP = (
     'The measure, e.g. "gaussian(mean=\\[0,0], cov=1)", "uniform(lower=\\[0], upper=\\[1])", '
-    '"truncated(mean=\\[1], variance=\\[0.5], lower=0)", "product(norm(0,1), gamma(2))", or a TOML/JSON file.'
+    '"truncated(mean=\\[1], variance=\\[0.5], lower=0)", "lognorm(0.5)" and the other names of scipy.stats, '
+    '"product(norm(0,1), gamma(2))" for several coordinates, or a TOML/JSON file.'
 )
-Seed = Annotated[int, typer.Option(help="Fixes everything random.")]
+Seed = Annotated[int, typer.Option(min=0, help="Fixes everything random.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 Quiet = Annotated[
     bool | None, typer.Option("--progress/--no-progress", help="Progress bars; by default on a terminal.")
@@ -71,7 +72,9 @@ def run(arguments: Sequence[str]) -> int:
     flags = _flags(arguments)
     warnings.showwarning = lambda message, *_, **__: _write(f"note: {message}", flags)
     try:
-        outcome = app(args=list(arguments), standalone_mode=False, obj=shlex.join(["fwbq", *arguments]))
+        outcome = app(
+            args=list(arguments), prog_name="fwbq", standalone_mode=False, obj=shlex.join(["fwbq", *arguments])
+        )
         return int(outcome) if isinstance(outcome, int) else 0
     except KeyboardInterrupt:
         return _fail("interrupted; what a journal holds is kept", 130)
@@ -82,10 +85,20 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _flags(arguments: Sequence[str]) -> dict[str, str]:
-    """Return the flag for each parameter of the command that is called, so that messages speak of flags."""
+    """Return what to write for each parameter of the command that is called, so that messages speak of flags.
+
+    A flag that switches something off has the value that it gives too: ``vectorized=False`` is ``--scalar``.
+    """
     commands: dict[str, Any] = getattr(typer.main.get_command(app), "commands", {})
     chosen = next((commands[a] for a in arguments if a in commands), None)
-    flags = {} if chosen is None else {p.name: p.opts[0] for p in chosen.params if p.param_type_name == "option"}
+    flags: dict[str, str] = {}
+    for parameter in [] if chosen is None else chosen.params:
+        flags[parameter.name] = parameter.opts[0] if parameter.param_type_name == "option" else parameter.name
+        if parameter.secondary_opts:
+            flags |= {
+                f"{parameter.name}=True": parameter.opts[0],
+                f"{parameter.name}=False": parameter.secondary_opts[0],
+            }
     return {**flags, "rng": "--seed"} if "seed" in flags else flags
 
 
@@ -100,7 +113,8 @@ def _report(error: Exception, flags: dict[str, str]) -> int:
     if hasattr(error, "format_message"):  # wrong usage, told by the parser
         context = getattr(error, "ctx", None)
         hint = f" (see {context.command_path} --help)" if context is not None else ""
-        return _fail(error.format_message() + hint, 2)
+        # Typer hands on the words of the library that converts values; the kind of its error says nothing.
+        return _fail(error.format_message().replace("Value error, ", "") + hint, 2)
     if isinstance(error, RecursionError):
         return _fail("the input is nested too deeply to be read: write it with fewer brackets", 2)
     if isinstance(error, EvaluationError | RuntimeError) and not isinstance(error, JournalError):
@@ -136,14 +150,22 @@ def _sentence(text: str) -> str:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        say(f"fwbq {__version__}")
+        from platform import python_version
+
+        import numpy
+        import scipy
+
+        say(f"fwbq {__version__} (NumPy {numpy.__version__}, SciPy {scipy.__version__}, Python {python_version()})")
         raise typer.Exit
 
 
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Print the versions of fwbq, NumPy and SciPy."
+        ),
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show where an error came from.")] = False,
 ) -> None:
@@ -320,7 +342,7 @@ def evidence(
     ] = "raise",
     timeout: Annotated[float | None, typer.Option(help="Seconds per evaluation.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the posterior into this file, e.g. posterior.png.")] = None,
-    seed: Annotated[int, typer.Option("--seed", "--rng", help="Fixes everything random.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", "--rng", min=0, help="Fixes everything random.")] = 0,
     as_json: AsJson = False,
     progress: Quiet = None,
 ) -> int:

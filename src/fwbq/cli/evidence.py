@@ -42,6 +42,8 @@ def evidence_and_print(
             "includes its prior the number of parameters as `dim`, or a point of high density as `start`"
         )
     _validate.probability(level, "level")
+    if plot is not None:
+        _check_figure(plot)
     f = load_function(function)
     begin, widths = _numbers(start, "start"), _numbers(scale, "scale")
     with pool(workers) as executor:
@@ -81,6 +83,17 @@ def evidence_and_print(
     if found.success:
         return 0
     return NOT_CERTAIN if found.reason is Reason.NOT_REACHED else FAILED
+
+
+def _check_figure(path: Path) -> None:
+    """Refuse a figure that could not be written, before anything is computed for it."""
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    known = FigureCanvasBase.filetypes
+    if path.suffix.lower().removeprefix(".") not in known:
+        raise ValueError(f"`plot` {str(path)!r} must end in .png, .pdf, .svg or another of {', '.join(sorted(known))}")
+    if not path.parent.is_dir():
+        raise ValueError(f"`plot` {str(path)!r}: the directory {str(path.parent)!r} does not exist; create it first")
 
 
 def _numbers(text: str | None, name: str) -> list[float] | None:
