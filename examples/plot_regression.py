@@ -17,10 +17,8 @@ import numpy as np
 import fwbq
 from fwbq import plots
 
-# fmt: off
 temperature = np.array([66, 70, 69, 68, 67, 72, 73, 70, 57, 63, 70, 78, 67, 53, 67, 75, 70, 81, 76, 79, 75, 76, 58])
 distress = np.array([0, 1, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 1])
-# fmt: on
 x = (temperature - 70.0) / 10.0
 print(f"{len(x)} launches, distress at {distress.sum()} of them")
 

@@ -63,7 +63,8 @@ sample = np.array([epidemic(x)[0] for x in inputs.sample(100, rng=0)])
 print(f"Monte Carlo, 100 runs: {sample.mean():.4f}, standard error {sample.std(ddof=1) / 10.0:.1g}")
 
 # %%
-# Where the simulator was run: at points chosen for the integral, more of them where the inputs are likely.
+# Where the simulator was run, and what it returned. The peak follows the reproduction number; the other inputs hardly
+# move it, and the length-scales that were fitted to the values say so.
 
 with plots.style():
     figure, axes = plt.subplots(1, 3, figsize=(7.6, 2.6), sharey=True, layout="constrained")

@@ -42,7 +42,7 @@ for name, g in functions.items():
     print(f"{name:7s} chain {whole:.3f}, thinned {ours:.3f}, every 250th {naive:.3f}")
 
 # %%
-# On the left the states that were chosen; on the right every 250th state, which leaves holes and takes neighbours.
+# On the left the states that were chosen; on the right every 250th state, with the holes and clusters of chance.
 
 with plots.style():
     figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.2), sharex=True, sharey=True, layout="constrained")

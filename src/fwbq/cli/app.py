@@ -221,7 +221,7 @@ def select(
         str | None, typer.Option(help='"mean" averages replicates; otherwise they are refused.')
     ] = None,
     max_enzymes: Annotated[int, typer.Option(help="Most enzymes in a model.")] = 2,
-    n: Annotated[int, typer.Option(help="Most points for each model.")] = 200,
+    n: Annotated[int, typer.Option("--n", "-n", help="Most points for each model.")] = 200,
     stop: Annotated[float | None, typer.Option(help="Stop when P(MAP) reaches this level.")] = None,
     truncated: Annotated[
         bool, typer.Option("--truncated", help="Truncate V to V >= 0, as the prior declares (slower).")
@@ -269,7 +269,7 @@ def _split(text: str | None) -> list[str] | None:
 def integrate(
     function: Annotated[str, typer.Argument(help="package.module:function, found from the current directory.")],
     measure: Annotated[str, typer.Option(help=_MEASURE_HELP)],
-    n: Annotated[int | None, typer.Option(help="Number of evaluations.")] = None,
+    n: Annotated[int | None, typer.Option("--n", "-n", help="Number of evaluations.")] = None,
     tol: Annotated[float | None, typer.Option(help="Stop when half the 95 % interval is at most this.")] = None,
     method: Annotated[
         Literal["auto", "process", "net"],
@@ -319,7 +319,7 @@ def evidence(
             help=_MEASURE_HELP.replace("measure", "prior") + " Left out, the function is a log joint density."
         ),
     ] = None,
-    n: Annotated[int | None, typer.Option(help="Number of evaluations; 200 by default.")] = None,
+    n: Annotated[int | None, typer.Option("--n", "-n", help="Number of evaluations; 200 by default.")] = None,
     tol: Annotated[
         float | None, typer.Option(help="Stop when half the 95 % interval of the log evidence is at most this.")
     ] = None,
@@ -375,7 +375,7 @@ def rule(
             "measure as length-scales."
         ),
     ] = None,
-    n: Annotated[int, typer.Option(help="Number of points.")] = 100,
+    n: Annotated[int, typer.Option("--n", "-n", help="Number of points.")] = 100,
     design: Annotated[
         Literal["sbq", "fw", "fwls", "pairwise", "pivot", "qmc", "mc", "obq"],
         typer.Option(help="How points are chosen."),
@@ -415,7 +415,7 @@ def rule(
 def thin(
     chain: Annotated[Path, typer.Argument(help="chain.csv (a column per coordinate) or chain.npy, (N, d).")],
     output: Annotated[Path, typer.Option("--output", "-o", help="points.csv or points.npy.")],
-    n: Annotated[int, typer.Option("-n", "--n", help="How many states to choose.")] = 100,
+    n: Annotated[int, typer.Option("--n", "-n", help="How many states to choose.")] = 100,
     burn: Annotated[int, typer.Option(help="States at the beginning to leave out.")] = 0,
     seed: Seed = 0,
     as_json: AsJson = False,
