@@ -44,8 +44,8 @@ def _read(path: Path) -> tuple[Any, list[str]]:
         )
     except (ValueError, OSError, csv.Error) as error:
         raise ValueError(
-            f"`chain` {str(path)!r} cannot be read as CSV: {str(error)[:200].rstrip('.')}. Every row must hold the same "
-            "number of numbers, after at most one row of names; remove columns of text and rows without a number"
+            f"`chain` {str(path)!r} cannot be read as CSV: {str(error)[:200].rstrip('.')}. Every row must hold the "
+            "same number of numbers, after at most one row of names; remove columns of text and rows without a number"
         ) from error
     return states, [f"x{i + 1}" for i in range(states.shape[1])] if bare else first
 

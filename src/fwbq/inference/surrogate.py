@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 
 from .._linalg import CholeskyFactor
+from .._whitening import Whitening
 from ..kernels import Differences, ExpQuad, Kernel, Matern52
 from ..process import KernelFamily, LengthscalePrior, Objective, Prediction, Regression
 from ..process.basis import Basis, basis_functions, basis_size
@@ -32,33 +32,6 @@ DEPTH, PER_DIMENSION, RELATIVE = 10.0, 2.0, 5.0
 #: Residuals of a quadratic below this are rounding: the log joint density is a Gaussian's, and no length-scale can be
 #: learnt from them.
 ROUNDING = 1e-8
-
-
-@dataclass(frozen=True, eq=False)
-class Whitening:
-    """Coordinates s = root^-1 (z - centre).
-
-    Attributes
-    ----------
-    centre : (d,) array
-    root : (d, d) array
-        Lower triangular.
-    """
-
-    centre: Array
-    root: Array
-
-    def forward(self, z: Array) -> Array:
-        """Map points z (n, d) to s."""
-        return np.asarray(solve_triangular(self.root, (z - self.centre).T, lower=True, check_finite=False).T)
-
-    def back(self, s: Array) -> Array:
-        """Map points s (n, d) to z."""
-        return np.asarray(self.centre + s @ self.root.T)
-
-    def unit(self, z: Array) -> Array:
-        """Return -|s|^2 / 2 at points z (n, d): the log density of the Gaussian it whitens, but for a constant."""
-        return np.asarray(-0.5 * np.sum(self.forward(z) ** 2, axis=1))
 
 
 def depth_noise(values: Array, dim: int) -> Array:
