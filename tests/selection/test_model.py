@@ -121,13 +121,27 @@ def test_a_model_of_a_nested_sampler():
     model = fwbq.Model.from_prior_transform(one_log_likelihood, transform, 2, names=["level", "slope"])
     found = model.evidence(n=60, rng=0)
     assert holds(found, exact(2))
-    data = found.to_arviz(4000, variables=model.variables, rng=0).posterior
+    draws = model.variables(found.posterior.sample(4000, rng=0))
     # Posterior of a linear model; 4000 draws have a standard error of sd / 63.
     cov = np.linalg.inv(features(2).T @ features(2) / NOISE**2 + np.eye(2) / WIDTH**2)
     mean = cov @ features(2).T @ Y / NOISE**2
     for name, m, sd in zip(("level", "slope"), mean, np.sqrt(np.diagonal(cov)), strict=True):
-        assert data[name].shape == (1, 4000)
-        assert abs(float(data[name].mean()) - m) < 0.1 * sd
+        assert draws[name].shape == (4000,)
+        assert abs(draws[name].mean() - m) < 0.1 * sd
+
+
+def test_arviz_sees_the_variables():
+    pytest.importorskip("arviz")
+    model = fwbq.Model(log_joint, dim=2, variables=lambda x: {"slope": x[:, 1], "pair": np.stack([x, -x], axis=1)})
+    found = model.evidence(n=30, rng=0)
+    data = found.to_arviz(50, variables=model.variables, rng=0).posterior
+    assert data["slope"].dims == ("chain", "draw")
+    assert data["pair"].shape == (1, 50, 2, 2)
+    np.testing.assert_array_equal(data["pair"][0, :, 0, 1], data["slope"][0])
+    with pytest.raises(ValueError, match="leave `names` out"):
+        found.to_arviz(50, variables=model.variables, names=["a", "b"])
+    with pytest.raises(ValueError, match=r"'slope' has shape \(3,\)"):
+        found.to_arviz(50, variables=lambda x: {"slope": x[:3, 1]})
 
 
 def test_both_functions_of_a_nested_sampler_may_take_many_points():

@@ -308,9 +308,6 @@ class Evidence:
             With the group ``posterior``, whose attributes hold log evidence, its standard deviation, the number of
             evaluations and the status.
         """
-        import arviz as az
-        import xarray as xr
-
         points = self._some_posterior().sample(_validate.count(draws, "draws"), rng)
         if variables is None:
             columns: Mapping[str, Any] = dict(zip(self._names(names), points.T, strict=True))
@@ -318,6 +315,9 @@ class Evidence:
             columns = variables(points)
         else:
             raise ValueError("`names` are those that `variables` returns: leave `names` out")
+        import arviz as az
+        import xarray as xr
+
         data = xr.Dataset(
             {name: _chain(name, x, draws) for name, x in columns.items()},
             coords={"chain": [0], "draw": np.arange(draws)},
