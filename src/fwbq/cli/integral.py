@@ -91,5 +91,5 @@ def integrate_and_print(
             for i, (m, s, a, b) in enumerate(zip(means, sds, lows, highs, strict=True))
         ]
         table(f"{function} under {measure}", ["integral", "mean", "sd", f"{level:.0%} interval"], rows)
-        say(f"{result.n_evaluations} evaluations; {result.status}")
+        say(result.reason.with_count(result.n_evaluations, result.status))
     return 0 if result.success else NOT_CERTAIN

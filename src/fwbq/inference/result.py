@@ -377,7 +377,7 @@ class Evidence:
     @property
     def _cost(self) -> str:
         """The status, with the number of evaluations unless it says it by itself."""
-        return self.status if "n" in self.reason.figures else f"{self.n_evaluations} evaluations; {self.status}"
+        return self.reason.with_count(self.n_evaluations, self.status)
 
     def summary(self) -> str:
         """Return a short text: the evidence, what its error is made of, modes and parameters."""
