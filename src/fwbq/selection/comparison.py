@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from .. import _validate
 from . import files
-from .evidence import Evidences, leader, map_probabilities
+from .evidence import Evidences
+from .map_probability import leader, map_probabilities
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,7 +18,8 @@ from ..kernels import Kernel, Stationary
 from ..posterior import Amplitude
 from .comparison import Comparison, Stage
 from .contenders import Contenders, Numbered
-from .evidence import Evidences, leader, map_probabilities
+from .evidence import Evidences
+from .map_probability import leader, map_probabilities
 from .model import Family, Model, families
 from .shared import CARRIED, Block, Shared
 
