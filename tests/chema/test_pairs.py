@@ -18,7 +18,9 @@ def data():
 def judge_of(data, n=12):
     places = KineticFamily(data, (data.names[:2],)).coordinates
     k = prior(3).sample(n, rng=0)
-    return pairs._Judge(k, places.forward(k), pairs._race_nodes(places, 2, later=False), 1e-3, Matern32(np.full(3, 1.5)))
+    return pairs._Judge(
+        k, places.forward(k), pairs._race_nodes(places, 2, later=False), 1e-3, Matern32(np.full(3, 1.5))
+    )
 
 
 def kernel_of(data, k):

@@ -18,6 +18,8 @@ _FINE, _COARSE = 24, 400
 _THIN = 256
 #: A model that exceeds with a smaller probability than this what the largest almost surely exceeds does not count.
 _NO_CHANCE = 1e-9
+#: One in so many points of the grid is looked at to find where it may begin.
+_SKIP = 16
 #: Values of distribution functions held at a time: 16 MB.
 _BLOCK = 2_000_000
 
@@ -58,22 +60,21 @@ def map_probabilities(evidences: Evidences, log_prior: Array) -> Array:
             ]
         )
     )
+    near = rivals.take(first)
+    grid = grid[_certain(near, shift[first], grid) :]
     chances = np.zeros(len(contenders))
     background = np.zeros(len(grid) - 1)
     if len(others):
-        at = rivals.take(first)
-        product = np.concatenate([np.log(middle).sum(axis=1) for middle, _ in _cells(at, shift[first], grid)])
-        # Up to its k-th point the grid lies below what the largest of the leading models exceeds almost surely.
-        k = min(int(np.searchsorted(product, np.log(_NO_CHANCE))), len(grid) - 2)
-        others = others[1.0 - rivals.take(others).cdf(grid[k] - shift[None, others])[0] > _NO_CHANCE]
-        thin = np.unique(np.linspace(k, len(grid) - 1, _THIN).astype(int))
+        others = others[1.0 - rivals.take(others).cdf(grid[0] - shift[None, others])[0] > _NO_CHANCE]
+        thin = np.unique(np.linspace(0, len(grid) - 1, _THIN).astype(int))
+        product = np.concatenate([np.log(middle).sum(axis=1) for middle, _ in _cells(near, shift[first], grid)])
         chances[others], background = _tail(rivals.take(others), shift[others], grid, thin, product)
-    total = 0
-    for middle, step in _cells(rivals.take(first), shift[first], grid):
+    done = 0
+    for middle, step in _cells(near, shift[first], grid):
         logs = np.log(middle)
-        every = logs.sum(axis=1) + background[total : total + len(logs)]
+        every = logs.sum(axis=1) + background[done : done + len(logs)]
         chances[first] += np.sum(np.exp(every[:, None] - logs) * step, axis=0)
-        total += len(logs)
+        done += len(logs)
     out[contenders] = chances
     return np.asarray(out / out.sum())
 
@@ -97,9 +98,17 @@ def _levels(size: int) -> Array:
     return np.asarray(ndtr(np.linspace(-6.0, 6.0, size + 1)))
 
 
+def _certain(evidences: Evidences, shift: Array, grid: Array) -> int:
+    """Return the last point of the grid that the largest exceeds almost surely, among some of its points; else 0."""
+    some = np.arange(0, len(grid) - 1, _SKIP)
+    with np.errstate(divide="ignore"):
+        product = np.log(evidences.cdf(grid[some, None] - shift)).sum(axis=1)
+    return int(some[max(int(np.searchsorted(product, np.log(_NO_CHANCE))) - 1, 0)])
+
+
 def _cells(evidences: Evidences, shift: Array, grid: Array) -> Iterator[tuple[Array, Array]]:
     """Yield for runs of cells of the grid the distribution functions in the middle and their steps, (cells, m) each."""
-    rows = max(1, _BLOCK // len(evidences))
+    rows = max(1, _BLOCK // max(1, len(evidences)))
     for start in range(0, len(grid) - 1, rows):
         F = evidences.cdf(grid[start : start + rows + 1, None] - shift)
         yield np.maximum(0.5 * (F[1:] + F[:-1]), 1e-300), np.diff(F, axis=0)

@@ -202,7 +202,7 @@ def compare_families(
     reason, status = Reason.BUDGET, f"the budget of {sizes[-1]} points for each model ended"
     with ExitStack() as stack:
         store = stack.enter_context(Journal(journal, _identity(grouped, version))) if journal is not None else None
-        bar = stack.enter_context(Progress(len(sizes), "compare", progress))
+        bar = stack.enter_context(Progress(sizes[-1], "compare, points", progress))
         for size in sizes:
             size, cut = _affordable(runners, size, spent, limit)
             taken = [runner.extend(size, _evaluation(k, executor, store)) for k, runner in enumerate(runners)]
@@ -214,7 +214,7 @@ def compare_families(
             chances = map_probabilities(evidences, log_prior)
             best = leader(chances, evidences.log_median + log_prior)
             history.append(Stage(size, spent, contenders, evidences, best, float(chances[best])))
-            bar.advance(1)
+            bar.advance(size - bar.done)
             if cut:
                 status = f"the budget of {limit} evaluations in all ended"
                 break
@@ -243,6 +243,9 @@ def compare_families(
         "evidence": evidence, "kernel": None if kernel is None else repr(kernel), "amplitude": amplitude, "race": race,
         "budget": limit, "reason": reason.value,
     }  # fmt: skip
+    errors = {f"d = {runner.family.measure.dim}": runner.errors for runner in runners if isinstance(runner, Shared)}
+    if any(errors.values()):
+        kept["mmd"] = errors
     return Comparison(names, evidences, log_prior, points, tuple(history), status, kept | dict(settings or {}))
 
 
