@@ -55,7 +55,7 @@ def test_more_than_five_thousand_models_are_screened_without_being_asked():
     many = Dataset.simulate(101, rng=1, noise=0.003)
     found = compare(many, n=20, rng=0)
     assert found.n_models == 5152 and found.rest is not None
-    assert found.status.startswith("screened 5,050 models") and found.best == many.regulators
+    assert found.status.startswith("screened 5,050 models") and many.regulators in found.names
     assert compare(many, n=10, rng=0, method="sbq").rest is None  # the paper evaluates every model at every point
 
 
