@@ -133,6 +133,7 @@ def compare(
     settings = {
         "likelihood": "truncated (V >= 0)" if truncated else "closed form of the paper (V not truncated)",
         "enzymes": dataset.n_enzymes,
+        "max_enzymes": max_enzymes if models is None else None,
         "rank_deficient_models": deficient,
     }
     return compare_families(grouped, settings=settings | options.pop("settings", {}), **options)
