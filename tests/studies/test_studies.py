@@ -102,12 +102,6 @@ def test_probability_table_ranks_models():
     assert set(models.probability_table(comparison, (99,))["n"]) == {20}
 
 
-def test_design_error_falls():
-    table = models.design_error(2, 40)
-    assert table["n"].tolist()[-1] == 40
-    assert table["mmd2"].iloc[-1] < 1e-3 * table["mmd2"].iloc[0]
-
-
 def test_make_writes_the_figure_and_its_tables(tmp_path):
     written = paper.make("points", tmp_path)
     assert [path.name for path in written[:2]] == ["2-points.png", "2-points.pdf"]

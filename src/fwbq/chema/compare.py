@@ -131,6 +131,7 @@ def compare(
         "method": method,
         "likelihood": TRUNCATED if truncated else CLOSED_FORM,
         "enzymes": dataset.n_enzymes,
+        "max_enzymes": max_enzymes if models is None else None,
         "rank_deficient_models": deficient,
     }
     if rules is not None and found:

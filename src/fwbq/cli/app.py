@@ -168,7 +168,7 @@ def demo(
     )
     return compare_and_write(
         data, out, n=200, stop=0.95, max_enzymes=2, truncated=False, seed=seed, journal=None, workers=1, report=True,
-        as_json=False, progress=progress, command=str(context.obj),
+        as_json=False, progress=progress, command=str(context.obj), source="fwbq.chema.Dataset.example()",
     )  # fmt: skip
 
 
@@ -215,21 +215,21 @@ def select(
     progress: Quiet = None,
 ) -> int:
     """Choose among kinetic models of your own data, with the numerical error carried to the decision."""
-    from .select import compare_and_write, read_data
+    from .select import compare_and_write, data_source, read_data
 
-    dataset = read_data(
-        data,
-        substrate,
-        phospho=phospho,
-        enzymes=_split(enzymes),
-        total=total,
-        conditions=_split(conditions),
-        replicates=replicates,
-    )
+    reading: dict[str, Any] = {
+        "phospho": phospho,
+        "enzymes": _split(enzymes),
+        "total": total,
+        "conditions": _split(conditions),
+        "replicates": replicates,
+    }
+    dataset = read_data(data, substrate, **reading)
     return compare_and_write(
         dataset, out, n=n, stop=stop, max_enzymes=max_enzymes, truncated=truncated, seed=seed, journal=journal,
         workers=workers,
         report=report, as_json=as_json, progress=progress, command=str(context.obj),
+        source=data_source(data, substrate, **reading),
     )  # fmt: skip
 
 

@@ -270,7 +270,7 @@ class Integration:
             skipped = f"{self._skipped} points skipped because f failed there" if self._skipped else ""
             why = status or self._ended or Reason.OPEN.sentence(n=self.n_evaluations)
             said = "; ".join(filter(None, [why, skipped, answer.status]))
-            return replace(answer, status=said, n_skipped=self._skipped, reason=self.reason)
+            return replace(answer, status=said, n_skipped=self._skipped, reason=self.reason, model=self._model)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a JSON file, exact to the bit; a run loaded from it continues as this one would.

@@ -19,6 +19,7 @@ from .map_probability import leader, map_probabilities
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 Array = NDArray[np.float64]
 
@@ -140,10 +141,38 @@ class Comparison:
         return len(self.names)
 
     def __repr__(self) -> str:
-        return (
-            f"<Comparison of {self.n_models:,} models: {label(self.best)} is the MAP with probability "
-            f"{self.map_probability:.3g} given the numerical error; {self.n_evaluations:,} evaluations; {self.status}>"
-        )
+        return f"<Comparison: {' '.join(self._said().sentences[:2])}>"
+
+    def _said(self) -> Any:
+        from ..report.decision import decision
+
+        return decision(self)
+
+    def summary(self) -> str:
+        """Return the decision in words: probabilities with their numerical error, and whether more work could help."""
+        return "\n".join(self._said().sentences)
+
+    def plot(self, ax: Axes | None = None, *, first: int = 10, log: bool | None = None) -> Axes:
+        """Draw box plots of the leading models' probabilities; see :func:`fwbq.plots.model_probabilities`.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+        first : int, optional
+            How many models to show, the most probable first.
+        log : bool, optional
+            Whether the axis is logarithmic; by default when most boxes would be flat otherwise.
+        """
+        from ..plots import model_probabilities
+
+        return model_probabilities(self, ax, first=first, log=log)[0]
+
+    def _repr_html_(self) -> str:
+        """Return the decision and the leading models as a table, for notebooks."""
+        from ..report.fragment import fragment
+
+        return fragment(self)
 
     @property
     def n_models(self) -> int:
@@ -307,6 +336,25 @@ class Comparison:
             }
         )
 
+    def error_history(self) -> pd.DataFrame:
+        """Return the standard deviation of the log evidence after each round.
+
+        Returns
+        -------
+        DataFrame
+            ``n``, ``leading`` (of the model that leads in the end), ``median`` (over the models whose evidence is
+            known).
+        """
+        import pandas as pd
+
+        best = self._best
+        rows = []
+        for s in self.stages:
+            sd = s.evidences.log_sd
+            known = sd[np.isfinite(sd)]
+            rows.append((s.n, float(sd[best]), float(np.median(known)) if len(known) else np.nan))
+        return pd.DataFrame(rows, columns=["n", "leading", "median"])
+
     def at_stage(self, stage: int) -> Comparison:
         """Return the comparison as it stood after a round."""
         s = self.stages[stage]
@@ -370,11 +418,20 @@ class Comparison:
         data = self.to_xarray(draws).expand_dims("chain").assign_coords(chain=[0])
         return az.InferenceData(posterior=data)
 
-    def report(self, path: str | os.PathLike[str]) -> Path:
-        """Write the comparison as one self-contained HTML page."""
+    def report(self, path: str | os.PathLike[str], dataset: Any = None) -> Path:
+        """Write the comparison as one self-contained HTML page; see :func:`fwbq.report.write_report`.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write.
+        dataset : fwbq.chema.Dataset, optional
+            The data that kinetic models were compared on: the page then shows them, and the curves of the leading
+            models.
+        """
         from ..report import write_report
 
-        return write_report(self, path)
+        return write_report(self, path, dataset)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save to a JSON file, exact to the bit; :meth:`load` gives it back."""

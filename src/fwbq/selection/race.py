@@ -239,9 +239,10 @@ def compare_families(
     _warn_of_linear(runners, names, best)
     points = np.concatenate([runner.counts() for runner in runners])
     kept = {
-        "version": __version__, "seed": seed, "n": sizes[-1], "stages": list(sizes), "stop": stop, "tol": tol,
-        "evidence": evidence, "kernel": None if kernel is None else repr(kernel), "amplitude": amplitude, "race": race,
-        "budget": limit, "reason": reason.value,
+        "version": __version__, "rng": int(rng) if isinstance(rng, int | np.integer) else None, "seed": seed,
+        "n": sizes[-1], "stages": list(sizes), "stop": stop, "tol": tol, "evidence": evidence,
+        "kernel": None if kernel is None else repr(kernel), "amplitude": amplitude, "race": race, "budget": limit,
+        "reason": reason.value,
     }  # fmt: skip
     errors = {f"d = {runner.family.measure.dim}": runner.errors for runner in runners if isinstance(runner, Shared)}
     if any(errors.values()):

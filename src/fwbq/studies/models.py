@@ -1,4 +1,4 @@
-"""The model-selection study: 352 kinetic models of one data set, and the error of its design."""
+"""The model-selection study: 352 kinetic models of one data set."""
 
 from __future__ import annotations
 
@@ -7,13 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..chema import Dataset, compare, prior
-from ..designs import Spread
-from ..embeddings import embed
-from ..kernels import ExpQuad
-from ..rules import bayes_rule
+from ..chema import Dataset, compare
 from ..selection import Comparison, label
-from ..selection.coordinates import Coordinates, Standard
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,21 +67,3 @@ def model_probabilities(seed: int = 0, *, sizes: tuple[int, ...] = SHOWN) -> dic
     """
     comparison = compare(Dataset.example(), stages=sizes, race=False, rng=seed, progress=False)
     return {"probabilities": probability_table(comparison, sizes, ranked=True)}
-
-
-def design_error(dim: int, n: int, coordinates: Coordinates | None = None) -> pd.DataFrame:
-    """Measure the worst-case error of the comparison's design for the prior of the kinetic models.
-
-    Returns
-    -------
-    DataFrame
-        ``method``, ``n``, ``mmd2``: Bayesian quadrature under ExpQuad with length-scale 1 on the first n points.
-    """
-    import pandas as pd
-
-    measure = prior(dim)
-    points = Spread(measure, coordinates or Standard(measure)).take(n)
-    embedding = embed(ExpQuad(1.0), measure)
-    sizes = [size for size in (3, 5, 10, 14, 20, 28, 40, 56, 80, 100, 140, 200, 280, 400) if size < n] + [n]
-    values = [bayes_rule(embedding, points[:size]).mmd2 for size in sizes]
-    return pd.DataFrame({"method": f"d = {dim}", "n": sizes, "mmd2": values})

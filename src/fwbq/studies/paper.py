@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import _files, _validate, plots
+from ..plots import studies as figures
 from . import appendix, models, simulation
 
 if TYPE_CHECKING:
@@ -43,13 +44,13 @@ FIGURES: dict[str, Figure] = {
         1,
         "mean element approximations by FWLS at n = 1, 2, 5, 10, 50, with the truth",
         simulation.mean_elements,
-        lambda tables: plots.mean_elements(tables["field"]),
+        lambda tables: figures.mean_elements(tables["field"]),
     ),
     "points": Figure(
         2,
         "mixture density with the first 25 points of FW, FWLS and SBQ",
         simulation.design_points,
-        lambda tables: plots.design_points(tables["points"], tables["density"]),
+        lambda tables: figures.design_points(tables["points"], tables["density"]),
     ),
     "mmd": Figure(
         3,
@@ -61,7 +62,7 @@ FIGURES: dict[str, Figure] = {
         4,
         "integral estimates of FWLS and FWLSBQ with 68 % and 95 % bands and the truth",
         simulation.integral_estimates,
-        lambda tables: plots.estimates(tables["estimates"]),
+        lambda tables: figures.estimates(tables["estimates"]),
     ),
     "models": Figure(
         5,
@@ -73,19 +74,19 @@ FIGURES: dict[str, Figure] = {
         6,
         "MMD² and the distribution of the weights on the truncated Gaussian",
         appendix.truncated_gaussian,
-        lambda tables: plots.mmd_and_weights(tables["mmd2"], tables["weights"]),
+        lambda tables: figures.mmd_and_weights(tables["mmd2"], tables["weights"]),
     ),
     "features": Figure(
         7,
         "random Fourier features, D = 1000 and 5000, against the exact kernel",
         appendix.random_features,
-        lambda tables: plots.features(tables["mmd2"]),
+        lambda tables: figures.features(tables["mmd2"]),
     ),
     "bounds": Figure(
         8,
         "measured MMD beside the bounds of the theorems",
         appendix.theorem_bounds,
-        lambda tables: plots.bounds(tables["bounds"]),
+        lambda tables: figures.bounds(tables["bounds"]),
     ),
 }
 
