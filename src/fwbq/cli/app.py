@@ -58,6 +58,13 @@ _MEASURE_HELP = (
     '"truncated(mean=\\[1], variance=\\[0.5], lower=0)", "product(norm(0,1), gamma(2))", or a TOML/JSON file.'
 )
 Seed = Annotated[int, typer.Option(help="Fixes everything random.")]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help='Evaluate on a Dask cluster: the address of its scheduler, or "local" for one on this machine.',
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 Quiet = Annotated[
     bool | None, typer.Option("--progress/--no-progress", help="Progress bars; by default on a terminal.")
@@ -167,8 +174,9 @@ def demo(
         f"its true regulators are {', '.join(data.regulators or ())}."
     )
     return compare_and_write(
-        data, out, n=200, stop=0.95, max_enzymes=2, truncated=False, seed=seed, journal=None, workers=1, report=True,
-        as_json=False, progress=progress, command=str(context.obj), source="fwbq.chema.Dataset.example()",
+        data, out, n=200, stop=0.95, max_enzymes=2, method="log", truncated=False, seed=seed, journal=None, workers=1,
+        dask=None, report=True, as_json=False, progress=progress, command=str(context.obj),
+        source="fwbq.chema.Dataset.example()",
     )  # fmt: skip
 
 
@@ -201,6 +209,13 @@ def select(
     max_enzymes: Annotated[int, typer.Option(help="Most enzymes in a model.")] = 2,
     n: Annotated[int, typer.Option(help="Most points for each model.")] = 200,
     stop: Annotated[float | None, typer.Option(help="Stop when P(MAP) reaches this level.")] = None,
+    method: Annotated[
+        Literal["log", "fwbq", "fwlsbq", "sbq"],
+        typer.Option(
+            help="log: a process on the log likelihood. The others are the paper's: Bayesian quadrature of the "
+            "likelihood at the points of Frank-Wolfe, with line search, or of sequential Bayesian quadrature."
+        ),
+    ] = "log",
     truncated: Annotated[
         bool, typer.Option("--truncated", help="Truncate V to V >= 0, as the prior declares (slower).")
     ] = False,
@@ -209,6 +224,7 @@ def select(
         Path | None, typer.Option(help="Keep every evaluation in this file; the same command goes on after a crash.")
     ] = None,
     workers: Annotated[int, typer.Option(help="Processes that evaluate likelihoods.")] = 1,
+    dask: Dask = None,
     report: Annotated[bool, typer.Option("--report", help="Write report.html too.")] = False,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -226,10 +242,9 @@ def select(
     }
     dataset = read_data(data, substrate, **reading)
     return compare_and_write(
-        dataset, out, n=n, stop=stop, max_enzymes=max_enzymes, truncated=truncated, seed=seed, journal=journal,
-        workers=workers,
-        report=report, as_json=as_json, progress=progress, command=str(context.obj),
-        source=data_source(data, substrate, **reading),
+        dataset, out, n=n, stop=stop, max_enzymes=max_enzymes, method=method, truncated=truncated, seed=seed,
+        journal=journal, workers=workers, dask=dask, report=report, as_json=as_json, progress=progress,
+        command=str(context.obj), source=data_source(data, substrate, **reading),
     )  # fmt: skip
 
 
@@ -261,6 +276,7 @@ def integrate(
         Path | None, typer.Option(help="Keep every evaluation in this file; nothing is paid for twice.")
     ] = None,
     workers: Annotated[int, typer.Option(help="Processes that evaluate the function.")] = 1,
+    dask: Dask = None,
     vectorized: Annotated[
         bool | None, typer.Option("--vectorized/--scalar", help="Whether the function takes (n, d) points.")
     ] = None,
@@ -277,7 +293,7 @@ def integrate(
 
     return integrate_and_print(
         function, measure, n=n, tol=tol, method=method, kernel=kernel, level=level, journal=journal, workers=workers,
-        vectorized=vectorized,
+        dask=dask, vectorized=vectorized,
         on_error=on_error, timeout=timeout, seed=seed, as_json=as_json, progress=progress,
     )  # fmt: skip
 
@@ -312,6 +328,7 @@ def evidence(
         Path | None, typer.Option(help="Keep every evaluation in this file; nothing is paid for twice.")
     ] = None,
     workers: Annotated[int, typer.Option(help="Processes that evaluate the function.")] = 1,
+    dask: Dask = None,
     vectorized: Annotated[
         bool | None, typer.Option("--vectorized/--scalar", help="Whether the function takes (n, d) points.")
     ] = None,
@@ -329,7 +346,7 @@ def evidence(
 
     return evidence_and_print(
         function, prior, n=n, tol=tol, dim=dim, start=start, scale=scale, level=level, journal=journal,
-        workers=workers, vectorized=vectorized, on_error=on_error, timeout=timeout, plot=plot, seed=seed,
+        workers=workers, dask=dask, vectorized=vectorized, on_error=on_error, timeout=timeout, plot=plot, seed=seed,
         as_json=as_json, progress=progress,
     )  # fmt: skip
 
@@ -404,28 +421,35 @@ def thin(
     return thin_and_write(chain, output, n=n, burn=burn, seed=seed, as_json=as_json)
 
 
-@app.command(cls=_Command, epilog="Examples: [bold]fwbq paper all --out figures[/bold], [bold]fwbq paper mmd[/bold]")
+@app.command(
+    cls=_Command,
+    epilog="Examples: [bold]fwbq paper all --out figures[/bold], [bold]fwbq paper models --method fwbq[/bold]",
+)
 def paper(
     figure: Annotated[
         Literal["all", "mean-elements", "points", "mmd", "estimates", "models", "truncated", "features", "bounds"],
         typer.Argument(help="Which figure."),
     ] = "all",
     out: Annotated[Path, typer.Option(help="Directory for figures and their tables.")] = Path("fwbq-paper"),
+    method: Annotated[
+        Literal["log", "fwbq", "fwlsbq", "sbq"],
+        typer.Option(help="For the figure of models: the process on the log likelihood, or the paper's own methods."),
+    ] = "log",
+    workers: Annotated[int, typer.Option(help="Processes; each figure is computed in one.")] = 1,
+    dask: Dask = None,
     seed: Seed = 0,
     progress: Quiet = None,
 ) -> int:
     """Reproduce the figures of the paper, each with its data as CSV."""
     from ..evaluation import Progress
     from ..studies.paper import FIGURES, make
+    from .workers import executor
 
     names = list(FIGURES) if figure == "all" else [figure]
-    written: list[Path] = []
-    with Progress(len(names), "paper", progress) as bar:
-        for name in names:
-            written.append(make(name, out, seed=seed)[0])
+    with executor(workers, dask) as where, Progress(len(names), "paper", progress) as bar:
+        for name, files in make(names, out, seed=seed, method=method, executor=where):
             bar.advance(1)
-    for name, path in zip(names, written, strict=True):
-        say(f"{path}  {FIGURES[name].title}")
+            say(f"{files[0]}  {FIGURES[name].title}")
     return 0
 
 
