@@ -324,8 +324,7 @@ def _strip(dataset: Dataset, judge: _Judge, floor: float, top: int, most: int, f
     parts = increments(dataset)
     left = [_left(part, judge.points, np.arange(first, last)) for part in parts]
     right = [_right(part, judge.points, np.arange(first, dataset.n_enzymes)) for part in parts]
-    kernel, sieve = _Kernel(left, right, _constant(parts)), _Sieve(judge)
-    found = []
+    kernel, sifter = _Kernel(left, right, _constant(parts)), _Sifter(judge, floor)
     for i in range(0, last - first, _ROWS):
         rows = slice(i, min(i + _ROWS, last - first))
         for j in range(i, dataset.n_enzymes - first, _COLUMNS):
@@ -333,32 +332,70 @@ def _strip(dataset: Dataset, judge: _Judge, floor: float, top: int, most: int, f
             values, collinear = kernel(rows, columns)
             a, b = np.divmod(np.arange(values.shape[1]), columns.stop - columns.start)
             pairs = first + np.stack([a + i, b + j], axis=1)
-            found.append(_sifted(judge, sieve, values, pairs, floor, pairs[:, 0] < pairs[:, 1], collinear))
-    return _Found.merge(found).keep(top, most)
+            sifter.add(values, pairs, pairs[:, 0] < pairs[:, 1], collinear)
+    return sifter.found().keep(top, most)
 
 
-def _sifted(
-    judge: _Judge,
-    sieve: _Sieve,
-    values: FloatArray,
-    pairs: IntArray,
-    floor: float,
-    valid: NDArray[np.bool_],
-    collinear: NDArray[np.bool_] | None = None,
-) -> _Found:
-    """Return what may be among the best of the `valid` models, whose values (n, m) are given."""
-    # The sieve has a jitter and rounding of its own: the margin.
-    centre, width = sieve(values.copy())
-    promising = valid & (centre + width + _MARGIN >= floor)
-    if collinear is not None:
-        promising |= valid & collinear
-    lost = centre[valid & ~promising]
-    at = np.flatnonzero(promising)
-    centre, width = judge(values[:, at]) if len(at) else (np.empty(0), np.empty(0))
-    if collinear is not None:
-        width = np.where(collinear[at], np.inf, width)
-    found = _Found(pairs[at], centre, width, len(lost), float(logsumexp(lost)) if len(lost) else -np.inf)
-    return found.only(centre + width >= floor)
+class _Sifter:
+    """Blocks of models go in, what may be among the best comes out.
+
+    The sieve looks at all of a block. What it leaves waits until there is enough for the judge, which is slow to begin
+    with and then as quick for a thousand models as for ten.
+    """
+
+    def __init__(self, judge: _Judge, floor: float) -> None:
+        self._judge, self._sieve, self._floor = judge, _Sieve(judge), floor
+        self._waiting: list[tuple[FloatArray, IntArray, NDArray[np.bool_]]] = []
+        self._found: list[_Found] = []
+
+    def add(
+        self,
+        values: FloatArray,
+        models: IntArray,
+        valid: NDArray[np.bool_] | None = None,
+        collinear: NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Take the values (n, m) of models (m, size); those not `valid` are passed over."""
+        counted = np.ones(len(models), dtype=bool) if valid is None else valid
+        # The sieve has a jitter and rounding of its own: the margin.
+        centre, width = self._sieve(values.copy())
+        promising = counted & (centre + width + _MARGIN >= self._floor)
+        if collinear is not None:
+            promising |= counted & collinear
+        lost = centre[counted & ~promising]
+        size = models.shape[1]
+        self._found.append(_Found(np.empty((0, size), np.intp), np.empty(0), np.empty(0), len(lost), _log_sum(lost)))
+        at = np.flatnonzero(promising)
+        if len(at):
+            doubtful = np.zeros(len(at), dtype=bool) if collinear is None else collinear[at]
+            self._waiting.append((values[:, at], models[at], doubtful))
+        if sum(len(waiting[1]) for waiting in self._waiting) >= _PAIRS_AT_ONCE:
+            self._decide()
+
+    def found(self) -> _Found:
+        """Return what may be among the best, and the weight of the rest."""
+        self._decide()
+        return _Found.merge(self._found)
+
+    def _decide(self) -> None:
+        if not self._waiting:
+            return
+        values, models, doubtful = (
+            np.concatenate(part, axis=axis)
+            for part, axis in zip(zip(*self._waiting, strict=True), (1, 0, 0), strict=True)
+        )
+        self._waiting = []
+        centre, width = self._judge(values)
+        width = np.where(doubtful, np.inf, width)
+        self._found.append(_Found(models, centre, width, 0, -np.inf).only(centre + width >= self._floor))
+
+
+def _log_sum(logs: FloatArray) -> float:
+    """Return the log of the sum of exponentials, -inf of none."""
+    if not len(logs):
+        return -np.inf
+    top = float(logs.max())
+    return top + float(np.log(np.sum(np.exp(logs - top)))) if np.isfinite(top) else top
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from .._threads import one_blas_thread
 from .dataset import Dataset
 from .kinetics import increments
 from .likelihood import block_at
-from .pairs import IntArray, ScreenRules, _Found, _Judge, _Sieve, _sifted, likely
+from .pairs import IntArray, ScreenRules, _Found, _Judge, _Sifter, likely
 
 __all__ = ["Listed", "Sets"]
 
@@ -104,10 +104,8 @@ class Listed:
 def _judged(
     dataset: Dataset, judge: _Judge, floor: float, rules: ScreenRules, truncated: bool, models: IntArray
 ) -> _Found:
-    parts, sieve = increments(dataset), _Sieve(judge)
-    found = []
+    parts, sifter = increments(dataset), _Sifter(judge, floor)
     for start in range(0, len(models), _AT_ONCE):
         some = models[start : start + _AT_ONCE]
-        values = block_at(parts, some, judge.points, truncated=truncated)[0]
-        found.append(_sifted(judge, sieve, values, some, floor, np.ones(len(some), dtype=bool)))
-    return _Found.merge(found).keep(rules.top, rules.most)
+        sifter.add(block_at(parts, some, judge.points, truncated=truncated)[0], some)
+    return sifter.found().keep(rules.top, rules.most)
