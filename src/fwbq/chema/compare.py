@@ -21,6 +21,7 @@ from .family import KineticFamily
 from .likelihood import CLOSED_FORM, MOST_MODELS, TRUNCATED, log_likelihood_block
 from .pairs import Models, Pairs, ScreenRules, Survivors, named, survivors, with_screened
 from .sets import Listed, Sets
+from .triples import Triples
 
 Method = Literal["log", "fwbq", "fwlsbq", "sbq"]
 
@@ -193,7 +194,9 @@ def _rules(
 def _screened(dataset: Dataset, size: int, given: list[tuple[int, ...]] | None, truncated: bool) -> Models:
     if given is not None:
         return Listed(dataset, np.array(given, dtype=np.intp), truncated)
-    return Pairs(dataset) if size == 2 and not truncated else Sets(dataset, size, truncated)
+    if truncated or size > 3:
+        return Sets(dataset, size, truncated)
+    return Pairs(dataset) if size == 2 else Triples(dataset)
 
 
 def _in_order(kept: Survivors, given: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
