@@ -28,9 +28,10 @@ def keep(picture: Path, target: Path) -> None:
 
 
 with tempfile.TemporaryDirectory() as folder:
-    for _, (picture, *_) in make(list(FIGURES), folder):
+    for name in FIGURES:
+        picture = make(name, folder)[0]
         keep(picture, HERE / "figures" / "paper" / picture.name)
-    _, (picture, *_) = next(make(["models"], folder, method="fwbq"))
+    picture = make("models", folder, method="fwbq")[0]
     keep(picture, HERE / "figures" / "paper" / picture.name)
     runpy.run_path(str(HERE.parent / "examples" / "plot_idea.py"))
     plots.save(plt.gcf().axes, Path(folder) / "idea.png")

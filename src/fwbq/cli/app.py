@@ -442,12 +442,12 @@ def paper(
 ) -> int:
     """Reproduce the figures of the paper, each with its data as CSV."""
     from ..evaluation import Progress
-    from ..studies.paper import FIGURES, make
+    from ..studies.paper import FIGURES, make_each
     from .workers import executor
 
     names = list(FIGURES) if figure == "all" else [figure]
     with executor(workers, dask) as where, Progress(len(names), "paper", progress) as bar:
-        for name, files in make(names, out, seed=seed, method=method, executor=where):
+        for name, files in make_each(names, out, seed=seed, method=method, executor=where):
             bar.advance(1)
             say(f"{files[0]}  {FIGURES[name].title}")
     return 0

@@ -102,7 +102,12 @@ def tables(name: str, *, seed: int = 0, method: Method = "log") -> Tables:
     return FIGURES[name].study(seed)
 
 
-def make(
+def make(name: str, out: str | Path, *, seed: int = 0, method: Method = "log") -> list[Path]:
+    """Compute one figure of the paper, and save it with its tables: :func:`make_each` for one name."""
+    return next(make_each([name], out, seed=seed, method=method))[1]
+
+
+def make_each(
     names: Sequence[str],
     out: str | Path,
     *,
@@ -134,7 +139,7 @@ def make(
         What was written, the picture first.
     """
     for name in names:
-        _validate.choice(name, "names", tuple(FIGURES))
+        _validate.choice(name, "name", tuple(FIGURES))
     directory = Path(out)
     directory.mkdir(parents=True, exist_ok=True)
     for name, computed in in_order(executor, partial(tables, seed=seed, method=method), names):
