@@ -72,6 +72,8 @@ def probability(p: float) -> str:
     >>> probability(0.2), probability(0.99996), probability(1e-7), probability(0.0)
     ('0.200', 'above 0.999', 'below 0.001', '0')
     """
+    if math.isnan(p):
+        return "unknown"
     if p < 0.001:
         return "below 0.001" if p > 0.0 else "0"
     return "above 0.999" if p >= 0.9995 else f"{p:#.3g}"
