@@ -334,6 +334,10 @@ def test_the_seed_shown_is_the_one_given():
     assert "rank_deficient" not in text and "Models whose enzymes the data cannot tell apart" in text
 
 
+def test_map_is_spelt_out_once(kinetic):
+    assert "".join(Structure(draw(kinetic)).text).lower().count("maximum a posteriori") == 1
+
+
 def test_settings_are_shown(kinetic):
     text = "".join(Structure(draw(kinetic)).text)
     assert "Likelihood" in text and "closed form" in text

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _files, _validate, plots
+from .. import __version__, _files, _validate, plots
 from ..chema import Dataset
 from ..selection import Comparison, label
 from . import words
@@ -314,5 +314,6 @@ def _versions() -> list[tuple[str, str]]:
     """Return what the page was written with; what the comparison was made with stands among its settings."""
     return [
         ("Python", platform.python_version()),
-        *((name, version(name)) for name in ("fwbq", "numpy", "scipy", "plotly")),
+        ("fwbq", __version__),
+        *((name, version(name)) for name in ("numpy", "scipy", "plotly")),
     ]
