@@ -45,6 +45,7 @@ def pages(build_comparison, tmp_path_factory):
         ),
         "hostile": build_comparison(HOSTILE, np.linspace(0.0, -3.0, len(HOSTILE)), (0.6, 0.3), settings={"enzymes": 2}),
         "single": build_comparison(["only"], [-3.0]),
+        "hopeless": build_comparison(list("abcde"), [0.0, -5.0, -60.0, -70.0, -80.0]),
         "fitted": build_comparison([("E7", "E19"), ("E19",), ()], [0.0, -1.0, -9.0]),
     }
     early = Dataset.example().select(enzymes=["E7", "E19"])
@@ -313,6 +314,17 @@ def test_a_thousand_of_fifty_million(show):
     until(browser, "return document.getElementById('plot-probabilities').data[2].x.length === 1000")
     assert "the most probable of 50,005,001" in by_id(browser, "count").text
     assert drawn(browser) == []
+    quiet(browser)
+
+
+def test_models_below_the_floor_of_the_logarithmic_axis_have_no_box(show):
+    browser = show("hopeless")
+    boxes = "return document.getElementById('plot-probabilities').data.slice(0, 2).map(t => t.x.length)"
+    assert by_id(browser, "log").is_selected() and browser.execute_script(boxes) == [1, 1]
+    assert "3 with a probability below 10⁻¹² have no box on this scale" in by_id(browser, "count").text
+    by_id(browser, "log").click()
+    until(browser, "return document.getElementById('plot-probabilities').data[0].x.length === 4")
+    assert "no box" not in by_id(browser, "count").text
     quiet(browser)
 
 

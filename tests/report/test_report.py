@@ -172,6 +172,24 @@ def test_a_map_that_is_not_probable_is_not_called_so(build_comparison):
     assert "less than one half: the other models together 0.96" in found.remarks[0]
 
 
+def test_models_without_any_likelihood_are_not_ranked(build_comparison, tmp_path):
+    none = build_comparison(["a", "b"], [-np.inf, -np.inf])
+    with np.errstate(invalid="ignore"):
+        found = said(none)
+    assert found.verdict == "undecided"
+    assert found.headline == "None of 2 models can be ranked: no likelihood is positive where it was evaluated."
+    assert found.headline in repr(none) and found.headline in none.summary()
+    assert found.headline in none._repr_html_() and "unknown" in none._repr_html_()
+    assert "None of 2 models" in none.report(tmp_path / "x.html").read_text("utf-8")
+
+
+def test_a_notebook_shows_the_decision_and_escapes_names(build_comparison):
+    text = build_comparison(["<b>one</b>", "two"], [0.0, -1.0])._repr_html_()
+    assert "<b>one" not in text and "&lt;b&gt;one&lt;/b&gt; is the most probable of 2 models" in text
+    assert text.count("<tr>") == 3
+    assert repr(build_comparison(["one", "two"], [0.0, -1.0])).startswith("<Comparison: one is the most probable of 2")
+
+
 def test_long_names_do_not_fill_the_sentence(build_comparison):
     found = said(build_comparison(["x" * 10_000, "y" * 10_000], [0.0, -0.1], sds=(2.0, 0.5)))
     assert all(len(text) < 600 for text in (found.headline, *found.remarks))
@@ -314,6 +332,10 @@ def test_the_seed_shown_is_the_one_given():
     text = "".join(Structure(draw(kinetics()[1])).text)
     assert re.search(r"Seed given\s*3\s", text)
     assert "rank_deficient" not in text and "Models whose enzymes the data cannot tell apart" in text
+
+
+def test_map_is_spelt_out_once(kinetic):
+    assert "".join(Structure(draw(kinetic)).text).lower().count("maximum a posteriori") == 1
 
 
 def test_settings_are_shown(kinetic):

@@ -37,6 +37,8 @@ _FEW, _SOME, _MANY = (256, 4), (1024, 8), (4096, 8)
 _GROWTH = 0.1
 #: Length-scales are searched for anew when the number of values has grown by this factor; in between they follow.
 _REFIT = 1.1
+#: Share of the evaluations by which the first climb ends, at the latest: without a top the rest would be of no use.
+_CLIMBING = 0.7
 #: Share of the budget that climbs after the first may use together.
 _FURTHER = 0.3
 #: From this dimension on, and with a budget of so many times it, several climbs are raced: on the eight parameters of
@@ -56,6 +58,11 @@ _NOT_ARRIVED = 0.3
 _UNTESTED = 3.0
 #: Predictions made beforehand that say how far the process can be trusted: the last so many.
 _REMEMBERED = 40
+
+
+def _same(points: Array, others: Array, radius: float) -> bool:
+    """Whether two climbs are about to evaluate the same points, to a thousandth of the trust radius."""
+    return len(points) == len(others) and bool(np.all(np.abs(points - others) < 1e-3 * radius))
 
 
 @dataclass(eq=False)
@@ -334,11 +341,15 @@ class EvidenceRun:
                 # A further climb must not be led by the points of the modes that are known: only those that the modes
                 # do not explain are its data.
                 strange = g > np.max([mode.peak(z) for mode in self._modes], axis=0) + ABOVE if self._modes else at[at]
-                proposals = [
-                    climb.propose(z[strange], g[strange]) if climb.further else climb.propose(z, g) for climb in climbs
-                ]
-                sizes = [len(p) for p in proposals]
-                return self._planned("climb", np.vstack(proposals), list(zip(climbs, sizes, strict=True)))
+                proposals: list[tuple[Climb, Array]] = []
+                for climb in sorted(climbs, key=lambda c: -c.value):
+                    points = climb.propose(z[strange], g[strange]) if climb.further else climb.propose(z, g)
+                    if any(_same(points, others, climb.radius) for _, others in proposals):
+                        climb.ended = climb.counted = True  # it has met one that stands higher
+                    else:
+                        proposals.append((climb, points))
+                sizes = [(climb, len(points)) for climb, points in proposals]
+                return self._planned("climb", np.vstack([points for _, points in proposals]), sizes)
         return self._round()
 
     def _spread(self, n: int) -> _Plan | None:
@@ -356,7 +367,7 @@ class EvidenceRun:
         if not self._climbs:
             order = np.argsort(-np.where(self._positive, self._joint, -np.inf), kind="stable")
             racers = _RACERS if self.dim >= _RACE_DIM and self._n >= _RACE_BUDGET * self.dim else 1
-            budget = min(max(int(0.7 * self._n) - self._first, 2), 12 * self.dim + 12)
+            budget = min(max(int(_CLIMBING * self._n) - self._first, 2), 12 * self.dim + 12)
             for i in order[:racers]:
                 if self._positive[i]:
                     self._climbs.append(Climb(self._z[i].copy(), float(self._joint[i]), 1.0, budget))
@@ -367,6 +378,9 @@ class EvidenceRun:
             for climb in self._racing:
                 climb.ended = climb.ended or climb is not best
             self._racing = [best]
+        first = max((climb for climb in self._climbs if not climb.further), key=lambda c: c.value)
+        if first.ended and not first.counted and not first.arrived:
+            first.extend(int(_CLIMBING * self._n) - len(self._values))
         going = [climb for climb in self._climbs if not climb.ended]
         if going:
             for climb in going[:]:
@@ -423,7 +437,7 @@ class EvidenceRun:
                 self._modes[k] = Mode(mode.peak, mode.climbs + 1)
                 self._finished += 1
                 return
-        if climb.further and not climb.arrived:
+        if not climb.arrived and (climb.further or climb.value < max(c.value for c in self._climbs)):
             return
         row = int(np.argmin(np.sum((z - climb.best) ** 2, axis=1)))
         peak = local_quadratic(z, g, row, climb.radius)
@@ -562,7 +576,7 @@ class EvidenceRun:
         if self._climbs and not any(climb.arrived for climb in self._climbs):
             best = max(self._climbs, key=lambda climb: climb.value)
             gain = best.model.gain() if best.model is not None and best.model.concave else 1.0
-            rising = np.hypot(rising, min(max(gain, _NOT_ARRIVED), 1e3))
+            rising = float(np.hypot(rising, max(min(gain, 1e3), best.ahead(), _NOT_ARRIVED)))
         waiting = (
             sum(not explains(self._modes, self._z[i], float(self._joint[i])) for i in self._starts or [])
             if self._modes

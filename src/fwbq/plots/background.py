@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 #: How far a picture of a measure reaches from its expectation, in standard deviations.
-REACH = 2.6
+REACH = 3.0
 
 
 def extent(measure: Measure, coordinate: int, size: int, points: Array | None = None) -> Array:

@@ -82,8 +82,8 @@ def process_slice(
     """Draw a slice of the process that an integral was inferred from.
 
     Along one coordinate: the mean, a 95 % band and a few functions drawn from the process. Along two: the mean as
-    colour, and its standard deviation as dashed lines. Values are shown where the slice meets them, in as many
-    dimensions as it has.
+    colour, and half the width of the central 68 % interval as dashed lines. Values are shown when the slice has as many
+    coordinates as the integrand.
 
     Parameters
     ----------
@@ -119,12 +119,13 @@ def process_slice(
         ax.plot(grid, values.mean, color=BLUE, label="mean")
         if d == 1:
             ax.plot(found.points[:, 0], found.values, "o", color=VERMILLION, markersize=4, label="values", zorder=3)
-        # Far from all values the band may be wide without bound; what matters is where the values are.
-        reach = np.concatenate([np.ravel(found.values) if d == 1 else values.mean, values.mean])
-        room = 0.75 * max(float(np.ptp(reach)), float(np.max(values.sd[len(grid) // 4 : -len(grid) // 4])), 1e-300)
-        ax.set_ylim(
-            max(float(reach.min()) - room, low.min() - 0.1 * room), min(reach.max() + room, high.max() + 0.1 * room)
-        )
+        # Far from all values the band may be wide without bound; what matters is where the measure has its bulk.
+        bulk = slice(len(grid) // 4, -(len(grid) // 4))
+        seen = np.concatenate([np.ravel(found.values) if d == 1 else values.mean, values.mean])
+        room = 0.75 * max(float(np.ptp(seen)), 0.5 * float(np.max((high - low)[bulk])))
+        if room > 0.0:
+            bottom = max(float(seen.min()) - room, float(low.min()) - 0.1 * room)
+            ax.set_ylim(bottom, min(float(seen.max()) + room, float(high.max()) + 0.1 * room))
         ax.set(xlabel=name(i, d), ylabel="$f$", xlim=(grid[0], grid[-1]))
         ax.legend(ncols=2)
         return ax
@@ -137,12 +138,12 @@ def process_slice(
     drawn = ax.contourf(first, second, np.reshape(values.mean, u.shape), levels=12, cmap="viridis")
     ax.figure.colorbar(drawn, ax=ax, label="mean of $f$")
     lines = ax.contour(
-        first, second, np.reshape(values.sd, u.shape), levels=4, colors="white", linestyles="--", linewidths=0.8
+        first, second, np.reshape(values.scale, u.shape), levels=4, colors="white", linestyles="--", linewidths=0.8
     )
     ax.clabel(lines, fontsize=7, fmt="%.2g")
     if d == 2:
         ax.plot(found.points[:, i], found.points[:, j], "o", color=VERMILLION, markersize=3)
-    ax.set(xlabel=name(i, d), ylabel=name(j, d), title="dashed: standard deviation")
+    ax.set(xlabel=name(i, d), ylabel=name(j, d), title="dashed: half the 68 % interval")
     ax.grid(False)
     return ax
 

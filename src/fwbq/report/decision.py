@@ -86,6 +86,12 @@ def decision(comparison: Comparison, shares: np.ndarray | None = None) -> Decisi
         )
         return Decision("single", f"{name} is the only model: log evidence {evidence}.", "", (ended,))
 
+    if not np.isfinite(comparison.evidences.log_median[best]):
+        headline = (
+            f"None of {comparison.n_models:,} models can be ranked: no likelihood is positive where it was evaluated."
+        )
+        return Decision("undecided", headline, "", (ended,))
+
     chance, wanted = comparison.map_probability, level(comparison)
     mean = shares.mean(axis=0)
     others = np.delete(np.arange(len(comparison)), best)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from html import escape
 
+import numpy as np
+
 from .. import _html
 from ..selection import Comparison
 from . import words
-from .decision import decision, draws
+from .decision import Decision, draws
 
 _ROWS = 5
 
 
-def fragment(comparison: Comparison) -> str:
+def fragment(comparison: Comparison, said: Decision) -> str:
     """Return a piece of HTML: the headline, what more computing could change, and a table of the leading models."""
-    said = decision(comparison)
-    leading = comparison.to_frame(draws(len(comparison))).head(_ROWS).to_dict(orient="records")
+    with np.errstate(invalid="ignore"):  # models without any likelihood have no difference from each other
+        leading = comparison.to_frame(draws(len(comparison))).head(_ROWS).to_dict(orient="records")
     rows = [
         [
             words.shorten(str(r["model"])),

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _files, _validate, plots
+from .. import __version__, _files, _validate, plots
 from ..chema import Dataset
 from ..selection import Comparison, label
 from . import words
@@ -266,6 +266,10 @@ _SETTINGS = {
     "enzymes": "Candidate enzymes",
     "max_enzymes": "Most enzymes in a model",
     "rank_deficient_models": "Models whose enzymes the data cannot tell apart",
+    "method": "Method",
+    "screen": "Screen",
+    "screen.top": "Models of each size that the screen keeps, at least",
+    "screen.level": "Probability on either side that the screen leaves out of an interval",
     "evidence": "Process",
     "kernel": "Kernel",
     "amplitude": "Amplitude",
@@ -310,5 +314,6 @@ def _versions() -> list[tuple[str, str]]:
     """Return what the page was written with; what the comparison was made with stands among its settings."""
     return [
         ("Python", platform.python_version()),
-        *((name, version(name)) for name in ("fwbq", "numpy", "scipy", "plotly")),
+        ("fwbq", __version__),
+        *((name, version(name)) for name in ("numpy", "scipy", "plotly")),
     ]

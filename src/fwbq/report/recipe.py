@@ -58,7 +58,7 @@ def _arguments(comparison: Comparison, settings: Mapping[str, Any], kinetic: boo
     if kinetic and settings.get("max_enzymes") is not None:
         found.append(f"max_enzymes={settings['max_enzymes']!r}")
     elif kinetic and "max_enzymes" in settings:
-        few = len(comparison.names) <= _MOST
+        few = comparison.rest is None and len(comparison.names) <= _MOST
         found.append(f"models={list(comparison.names)!r}" if few else "models=models,  # the same models")
     if kinetic and str(settings["likelihood"]).startswith("truncated"):
         found.append("truncated=True")

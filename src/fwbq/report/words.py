@@ -72,6 +72,8 @@ def probability(p: float) -> str:
     >>> probability(0.2), probability(0.99996), probability(1e-7), probability(0.0)
     ('0.200', 'above 0.999', 'below 0.001', '0')
     """
+    if math.isnan(p):
+        return "unknown"
     if p < 0.001:
         return "below 0.001" if p > 0.0 else "0"
     return "above 0.999" if p >= 0.9995 else f"{p:#.3g}"
@@ -82,19 +84,13 @@ def with_range(middle: float, low: float, high: float) -> str:
 
     Examples
     --------
-    >>> with_range(0.76, 0.74, 0.78), with_range(0.2, 0.2, 0.2), with_range(0.1, 1e-9, 0.3), with_range(0.98, 0.9, 1.0)
-    ('0.760 (0.740 to 0.780)', '0.200 (to three digits)', '0.100 (below 0.300)', '0.980 (above 0.900)')
+    >>> with_range(0.76, 0.74, 0.78), with_range(0.2, 0.2, 0.2), with_range(0.1, 1e-9, 0.3)
+    ('0.760 (0.740 to 0.780)', '0.200 (to three digits)', '0.100 (below 0.001 to 0.300)')
     """
-    text = probability(middle)
-    if probability(low) == probability(high):
-        return text if text.startswith(("above", "below")) or text == "0" else f"{text} (to three digits)"
-    if low < 0.001 and high > 0.999:
-        return f"{text} (anything between 0 and 1)"
-    if low < 0.001:
-        return f"{text} (below {probability(high)})"
-    return (
-        f"{text} (above {probability(low)})" if high > 0.999 else f"{text} ({probability(low)} to {probability(high)})"
-    )
+    text, first, last = probability(middle), probability(low), probability(high)
+    if first == last:
+        return f"{text} (to three digits)" if text[0].isdigit() and text != "0" else text
+    return f"{text} ({first} to {last})"
 
 
 def with_error(value: float, sd: float) -> str:

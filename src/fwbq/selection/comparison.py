@@ -141,16 +141,18 @@ class Comparison:
         return len(self.names)
 
     def __repr__(self) -> str:
-        return f"<Comparison: {' '.join(self._said().sentences[:2])}>"
+        return f"<Comparison: {' '.join(self._said.sentences[:2])}>"
 
+    @cached_property
     def _said(self) -> Any:
+        """The decision in words."""
         from ..report.decision import decision
 
         return decision(self)
 
     def summary(self) -> str:
         """Return the decision in words: probabilities with their numerical error, and whether more work could help."""
-        return "\n".join(self._said().sentences)
+        return "\n".join(self._said.sentences)
 
     def plot(self, ax: Axes | None = None, *, first: int = 10, log: bool | None = None) -> Axes:
         """Draw box plots of the leading models' probabilities; see :func:`fwbq.plots.model_probabilities`.
@@ -172,7 +174,7 @@ class Comparison:
         """Return the decision and the leading models as a table, for notebooks."""
         from ..report.fragment import fragment
 
-        return fragment(self)
+        return fragment(self, self._said)
 
     @property
     def n_models(self) -> int:

@@ -110,10 +110,12 @@
     if (state.order === "position") rows.sort((a, b) => models.position[a] - models.position[b]);
     shown = state.show === "all" ? rows : rows.slice(0, Number(state.show));
     current = -1;
+    // A logarithmic axis ends somewhere: models below its floor have no box there.
+    const sunk = (i) => state.log && !(models.q95[i] > FLOOR);
     const clip = (values) => (state.log ? values.map((v) => Math.max(v ?? FLOOR, FLOOR)) : values);
     const box = (keep, line, fill) => {
       const where = [];
-      shown.forEach((i, k) => { if ((i === data.best) === keep) where.push(k); });
+      shown.forEach((i, k) => { if ((i === data.best) === keep && !sunk(i)) where.push(k); });
       const part = where.map((k) => shown[k]);
       return {
         type: "box", x: where, lowerfence: clip(pick(part, "q05")), q1: clip(pick(part, "q25")), median: clip(pick(part, "q50")),
@@ -127,7 +129,7 @@
       hovertext: shown.map((i) => `<b>${plain(models.name[i], 60)}</b><br>` + describe(i).map(([k, v]) => `${k} ${v}`).join("<br>")),
     };
     const { "title.text": title, ...marks } = ticks(full());
-    const low = Math.min(...clip(pick(shown, "q05")).filter((v) => v > 0), 0.1);
+    const low = Math.min(...clip(pick(shown.filter((i) => !sunk(i)), "q05")).filter((v) => v > 0), 0.1);
     const high = Math.max(...pick(shown, "q95").map((v) => v ?? 0), 1e-6);
     const y = state.log
       ? { type: "log", range: [Math.floor(Math.log10(low)) - 0.2, Math.log10(Math.min(high * 1.6, 1.6))], exponentformat: "power", dtick: Math.max(1, Math.ceil(-Math.log10(low) / 8)) }
@@ -144,7 +146,9 @@
       const noun = `${all < count ? "matching " : ""}model${all === 1 ? "" : "s"}`;
       const part = shown.length < all ? `${whole(shown.length)} of ${whole(all)}` : whole(all);
       const listed = all < count ? ` (${whole(count)} listed)` : count < data.total ? `, the most probable of ${whole(data.total)}` : "";
-      $("count").textContent = `The figure shows ${part} ${noun}${listed}.`;
+      const below = shown.filter(sunk).length;
+      const lost = below ? ` ${whole(below)} with a probability below 10⁻¹² ${below === 1 ? "has" : "have"} no box on this scale.` : "";
+      $("count").textContent = `The figure shows ${part} ${noun}${listed}.${lost}`;
     });
   };
   const relabel = () => {
@@ -273,7 +277,7 @@
       ...c.models.map((m, j) => joined(plain(m.name, 18), between, m.rates.middle, tones[j], dashes[j])),
       dots("measured", between, c.rates, "ink", "circle"),
     ];
-    const enzymes = c.enzymes.map((e, j) => ({ ...joined(plain(e.name, 18), c.times, e.levels, tones[j % 3], dashes[j % 3]), mode: "lines+markers" }));
+    const enzymes = c.enzymes.map((e, j) => ({ ...joined(plain(e.name, 18), c.times, e.levels, tones[j % 3], dashes[(j + Math.floor(j / 3)) % 3]), mode: "lines+markers" }));
     const draw = (id, traces, title) => Plotly.react(id, traces, layout({ ...below, xaxis: time(), yaxis: axis(title, { zeroline: false }) }), config("toImage"));
     return Promise.all([
       draw("plot-levels", levels, "level"), draw("plot-rates", rates, "rate of change of S*"),
