@@ -93,6 +93,8 @@ class Shared:
         self.amplitude = amplitude
         self.active = np.arange(len(family.names))
         self.values = np.empty((0, len(family.names)))
+        #: Under the linear process: number of points and worst-case error of the rule, after each round.
+        self.errors: list[tuple[int, float]] = []
         self._nodes: Nodes | None = None
 
     def counts(self) -> IntArray:
@@ -175,5 +177,6 @@ class Shared:
         measure = self.family.measure
         points = self.design.take(len(self.values))
         rule = bayes_rule(embed(self.kernel or ExpQuad(measure.scale), measure), points)
+        self.errors.append((len(points), rule.mmd))
         chosen = np.array([np.flatnonzero(rule.index == i)[0] for i in range(len(rule.points))])
         return rule, values[chosen]
