@@ -257,7 +257,7 @@ def figure(covered: pd.DataFrame, calibration: pd.DataFrame, stopped: pd.DataFra
     import matplotlib.pyplot as plt
 
     fig, (left, middle, right) = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
-    left.axhspan(0.90, 0.99, color="0.92", zorder=0)
+    left.axhspan(0.92, 0.98, color="0.92", zorder=0)
     left.axhline(0.95, color="0.6", lw=0.8, zorder=1)
     for method, part in covered.groupby("method", sort=False):
         left.plot(part["n"], part["coverage95"], marker="o", label=method)
