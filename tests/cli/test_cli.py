@@ -180,16 +180,17 @@ def test_select_writes_everything(here, capsys):
     DATA.select(enzymes=["E7", "E19", "E1", "E2"]).to_csv("data.csv")
     assert run(["select", "data.csv", "--n", "50", "--stop", "0.9", "--out", "result", "--journal", "run.db"]) == 0
     out = capsys.readouterr().out
-    assert "{E7, E19} is the MAP" in out and "11 models" in out
+    assert out.startswith("{E7, E19} is the most probable of 11 models: posterior probability 0.9")
+    assert out.count("maximum a posteriori") == 1 and out.index("next is") < out.index("The leading")
     expected = {
         "comparison.json",
         "ranking.csv",
         "history.csv",
         "inclusion.csv",
         "probabilities.csv",
-        "design-error.csv",
+        "numerical-error.csv",
     }
-    expected |= {"model-probabilities.png", "map-probability.png", "inclusion.png", "mmd.png"}
+    expected |= {"model-probabilities.png", "map-probability.png", "inclusion.png", "numerical-error.png"}
     assert {p.name for p in Path("result").iterdir()} == expected
     assert pd.read_csv("result/ranking.csv")["probability"].sum() == pytest.approx(1.0)
     found = fwbq.Comparison.load("result/comparison.json")

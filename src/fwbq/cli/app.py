@@ -59,6 +59,13 @@ _MEASURE_HELP = (
     '"product(norm(0,1), gamma(2))" for several coordinates, or a TOML/JSON file.'
 )
 Seed = Annotated[int, typer.Option(min=0, help="Fixes everything random.")]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help='Evaluate on a Dask cluster: the address of its scheduler, or "local" for one on this machine.',
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 Quiet = Annotated[
     bool | None, typer.Option("--progress/--no-progress", help="Progress bars; by default on a terminal.")
@@ -189,8 +196,9 @@ def demo(
         f"its true regulators are {', '.join(data.regulators or ())}."
     )
     return compare_and_write(
-        data, out, n=200, stop=0.95, max_enzymes=2, truncated=False, seed=seed, journal=None, workers=1, report=True,
-        as_json=False, progress=progress, command=str(context.obj),
+        data, out, n=200, stop=0.95, max_enzymes=2, method="log", truncated=False, seed=seed, journal=None, workers=1,
+        dask=None, report=True, as_json=False, progress=progress, command=str(context.obj),
+        source="fwbq.chema.Dataset.example()",
     )  # fmt: skip
 
 
@@ -223,6 +231,13 @@ def select(
     max_enzymes: Annotated[int, typer.Option(help="Most enzymes in a model.")] = 2,
     n: Annotated[int, typer.Option("--n", "-n", help="Most points for each model.")] = 200,
     stop: Annotated[float | None, typer.Option(help="Stop when P(MAP) reaches this level.")] = None,
+    method: Annotated[
+        Literal["log", "fwbq", "fwlsbq", "sbq"],
+        typer.Option(
+            help="log: a process on the log likelihood. The others are the paper's: Bayesian quadrature of the "
+            "likelihood at the points of Frank-Wolfe, with line search, or of sequential Bayesian quadrature."
+        ),
+    ] = "log",
     truncated: Annotated[
         bool, typer.Option("--truncated", help="Truncate V to V >= 0, as the prior declares (slower).")
     ] = False,
@@ -231,27 +246,27 @@ def select(
         Path | None, typer.Option(help="Keep every evaluation in this file; the same command goes on after a crash.")
     ] = None,
     workers: Annotated[int, typer.Option(help="Processes that evaluate likelihoods.")] = 1,
+    dask: Dask = None,
     report: Annotated[bool, typer.Option("--report", help="Write report.html too.")] = False,
     seed: Seed = 0,
     as_json: AsJson = False,
     progress: Quiet = None,
 ) -> int:
     """Choose among kinetic models of your own data, with the numerical error carried to the decision."""
-    from .select import compare_and_write, read_data
+    from .select import compare_and_write, data_source, read_data
 
-    dataset = read_data(
-        data,
-        substrate,
-        phospho=phospho,
-        enzymes=_split(enzymes),
-        total=total,
-        conditions=_split(conditions),
-        replicates=replicates,
-    )
+    reading: dict[str, Any] = {
+        "phospho": phospho,
+        "enzymes": _split(enzymes),
+        "total": total,
+        "conditions": _split(conditions),
+        "replicates": replicates,
+    }
+    dataset = read_data(data, substrate, **reading)
     return compare_and_write(
-        dataset, out, n=n, stop=stop, max_enzymes=max_enzymes, truncated=truncated, seed=seed, journal=journal,
-        workers=workers,
-        report=report, as_json=as_json, progress=progress, command=str(context.obj),
+        dataset, out, n=n, stop=stop, max_enzymes=max_enzymes, method=method, truncated=truncated, seed=seed,
+        journal=journal, workers=workers, dask=dask, report=report, as_json=as_json, progress=progress,
+        command=str(context.obj), source=data_source(data, substrate, **reading),
     )  # fmt: skip
 
 
@@ -283,6 +298,7 @@ def integrate(
         Path | None, typer.Option(help="Keep every evaluation in this file; nothing is paid for twice.")
     ] = None,
     workers: Annotated[int, typer.Option(help="Processes that evaluate the function.")] = 1,
+    dask: Dask = None,
     vectorized: Annotated[
         bool | None, typer.Option("--vectorized/--scalar", help="Whether the function takes (n, d) points.")
     ] = None,
@@ -299,7 +315,7 @@ def integrate(
 
     return integrate_and_print(
         function, measure, n=n, tol=tol, method=method, kernel=kernel, level=level, journal=journal, workers=workers,
-        vectorized=vectorized,
+        dask=dask, vectorized=vectorized,
         on_error=on_error, timeout=timeout, seed=seed, as_json=as_json, progress=progress,
     )  # fmt: skip
 
@@ -334,6 +350,7 @@ def evidence(
         Path | None, typer.Option(help="Keep every evaluation in this file; nothing is paid for twice.")
     ] = None,
     workers: Annotated[int, typer.Option(help="Processes that evaluate the function.")] = 1,
+    dask: Dask = None,
     vectorized: Annotated[
         bool | None, typer.Option("--vectorized/--scalar", help="Whether the function takes (n, d) points.")
     ] = None,
@@ -351,7 +368,7 @@ def evidence(
 
     return evidence_and_print(
         function, prior, n=n, tol=tol, dim=dim, start=start, scale=scale, level=level, journal=journal,
-        workers=workers, vectorized=vectorized, on_error=on_error, timeout=timeout, plot=plot, seed=seed,
+        workers=workers, dask=dask, vectorized=vectorized, on_error=on_error, timeout=timeout, plot=plot, seed=seed,
         as_json=as_json, progress=progress,
     )  # fmt: skip
 
@@ -426,28 +443,35 @@ def thin(
     return thin_and_write(chain, output, n=n, burn=burn, seed=seed, as_json=as_json)
 
 
-@app.command(cls=_Command, epilog="Examples: [bold]fwbq paper all --out figures[/bold], [bold]fwbq paper mmd[/bold]")
+@app.command(
+    cls=_Command,
+    epilog="Examples: [bold]fwbq paper all --out figures[/bold], [bold]fwbq paper models --method fwbq[/bold]",
+)
 def paper(
     figure: Annotated[
         Literal["all", "mean-elements", "points", "mmd", "estimates", "models", "truncated", "features", "bounds"],
         typer.Argument(help="Which figure."),
     ] = "all",
     out: Annotated[Path, typer.Option(help="Directory for figures and their tables.")] = Path("fwbq-paper"),
+    method: Annotated[
+        Literal["log", "fwbq", "fwlsbq", "sbq"],
+        typer.Option(help="For the figure of models: the process on the log likelihood, or the paper's own methods."),
+    ] = "log",
+    workers: Annotated[int, typer.Option(help="Processes; each figure is computed in one.")] = 1,
+    dask: Dask = None,
     seed: Seed = 0,
     progress: Quiet = None,
 ) -> int:
     """Reproduce the figures of the paper, each with its data as CSV."""
     from ..evaluation import Progress
-    from ..studies.paper import FIGURES, make
+    from ..studies.paper import FIGURES, make_each
+    from .workers import executor
 
     names = list(FIGURES) if figure == "all" else [figure]
-    written: list[Path] = []
-    with Progress(len(names), "paper", progress) as bar:
-        for name in names:
-            written.append(make(name, out, seed=seed)[0])
+    with executor(workers, dask) as where, Progress(len(names), "paper", progress) as bar:
+        for name, files in make_each(names, out, seed=seed, method=method, executor=where):
             bar.advance(1)
-    for name, path in zip(names, written, strict=True):
-        say(f"{path}  {FIGURES[name].title}")
+            say(f"{files[0]}  {FIGURES[name].title}")
     return 0
 
 

@@ -10,7 +10,8 @@ from .._reason import Reason
 from ..inference import evidence
 from . import expressions
 from .console import NOT_CERTAIN, in_flags, say, say_json
-from .integral import load_function, pool
+from .integral import load_function
+from .workers import Travelling, executor
 
 FAILED = 1
 
@@ -27,6 +28,7 @@ def evidence_and_print(
     level: float,
     journal: Path | None,
     workers: int,
+    dask: str | None,
     vectorized: bool | None,
     on_error: Literal["raise", "skip"],
     timeout: float | None,
@@ -44,13 +46,13 @@ def evidence_and_print(
     _validate.probability(level, "level")
     if plot is not None:
         _check_figure(plot)
-    f = load_function(function)
+    f = load_function(function) if dask is None else Travelling(load_function(function))
     begin, widths = _numbers(start, "start"), _numbers(scale, "scale")
-    with pool(workers) as executor:
+    with executor(workers, dask) as where_evaluated:
         found = evidence(
             f, None if prior is None else expressions.measure(prior, "prior"), dim=dim, start=begin,
             scale=widths[0] if widths is not None and len(widths) == 1 else widths, n=n, tol=tol, journal=journal,
-            executor=executor, vectorized=vectorized, on_error=on_error, timeout=timeout, tag=function, rng=seed,
+            executor=where_evaluated, vectorized=vectorized, on_error=on_error, timeout=timeout, tag=function, rng=seed,
             progress=progress,
         )  # fmt: skip
     if plot is not None and found.posterior is not None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from .. import _validate
+from .. import _html, _validate
 from .._reason import Reason
 from .assessment import Assessment
 from .belief import Belief
@@ -412,9 +411,7 @@ class Evidence:
             place = ", ".join(f"{x:.4g}" for x in mode.place)
             climbs = f"{mode.climbs} climb{'s' * (mode.climbs != 1)}"
             rows.append(("mode", f"({place}), share {mode.share:.2g} of the mass, {climbs}"))
-        left = 'style="text-align: left"'
-        body = "".join(f"<tr><th {left}>{head}</th><td {left}>{escape(text)}</td></tr>" for head, text in rows)
-        return f"<table><tbody>{body}</tbody></table>"
+        return _html.table(rows, title="Evidence")
 
     def __repr__(self) -> str:
         low, high = self.interval(0.95)
