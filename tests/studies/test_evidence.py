@@ -1,5 +1,6 @@
 """The study of log evidences: its own truths by importance sampling, and what its tables count."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -52,7 +53,7 @@ def test_a_row_is_the_same_every_time():
 def test_the_figure_has_a_panel_for_each_n():
     panels = figures.evidence_study(frame())
     assert [panel.get_title() for panel in panels] == ["$n = 50$, 33 % held", "$n = 100$, 100 % held"]
-    panels[0].figure.clf()
+    plt.close(panels[0].figure)
 
 
 def test_the_program_writes_its_files(tmp_path, capsys):

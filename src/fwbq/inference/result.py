@@ -297,12 +297,13 @@ class Evidence:
             With the group ``posterior``, whose attributes hold log evidence, its standard deviation, the number of
             evaluations and the status.
         """
+        columns = self._some_posterior().sample(_validate.count(draws, "draws"), rng).T
+        names = self._names(names)
         import arviz as az
         import xarray as xr
 
-        columns = self._some_posterior().sample(_validate.count(draws, "draws"), rng).T
         data = xr.Dataset(
-            {name: (("chain", "draw"), x[None]) for name, x in zip(self._names(names), columns, strict=True)},
+            {name: (("chain", "draw"), x[None]) for name, x in zip(names, columns, strict=True)},
             coords={"chain": [0], "draw": np.arange(draws)},
             attrs={
                 "log_evidence": self.log_evidence,

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _validate
 from .._reason import Reason
 from .._threads import one_blas_thread
+from .._whitening import Whitening
 from ..kernels import Stationary
 from ..measures import Measure
 from ..process import KernelFamily
@@ -24,7 +25,7 @@ from .modes import ABOVE, Mode, explains
 from .nodes import Nodes
 from .result import Evidence, Posterior
 from .space import Free, Sample, Space, space_of
-from .surrogate import FAMILIES, Whitening, depth_noise, fit
+from .surrogate import FAMILIES, depth_noise, fit
 from .zeros import SignProcess
 
 Array = NDArray[np.float64]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 
+from .._whitening import Whitening
 from ..measures import Gaussian, Measure
 
 FloatArray = NDArray[np.float64]
@@ -15,31 +15,26 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """x = origin + root u: coordinates u in which the work is done, and the measure in them.
+    """Coordinates u in which the work is done, and the measure in them.
 
     Attributes
     ----------
     measure : Measure
         The law of u.
-    origin, root : (d,), (d, d) arrays, or None
-        None for u = x.
+    whitening : Whitening or None
+        How u is had from x; None for u = x.
     """
 
     measure: Measure
-    origin: FloatArray | None = None
-    root: FloatArray | None = None
+    whitening: Whitening | None = None
 
     def to_natural(self, x: FloatArray) -> FloatArray:
         """Return u for points x (n, d)."""
-        if self.origin is None or self.root is None:
-            return x
-        return np.asarray(solve_triangular(self.root, (x - self.origin).T, lower=True, check_finite=False).T)
+        return x if self.whitening is None else self.whitening.forward(x)
 
     def to_original(self, u: FloatArray) -> FloatArray:
         """Return x for points u (n, d)."""
-        if self.origin is None or self.root is None:
-            return u
-        return np.asarray(self.origin + u @ self.root.T)
+        return u if self.whitening is None else self.whitening.back(u)
 
 
 def natural(measure: Measure) -> Frame:
@@ -54,6 +49,5 @@ def natural(measure: Measure) -> Frame:
     array([[1., 2.]])
     """
     if isinstance(measure, Gaussian) and measure.factors is None:
-        standard = Gaussian(np.zeros(measure.dim), np.eye(measure.dim))
-        return Frame(standard, measure.mean, np.asarray(np.linalg.cholesky(measure.cov), dtype=np.float64))
+        return Frame(Gaussian(np.zeros(measure.dim), np.eye(measure.dim)), measure.whitening)
     return Frame(measure)

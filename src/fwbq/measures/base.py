@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _html, _validate
 from .._validate import Array
+from .._whitening import Whitening
 
 
 class Measure(ABC):
@@ -43,6 +44,16 @@ class Measure(ABC):
     @abstractmethod
     def scale(self) -> Array:
         """The standard deviation of each coordinate, shape (d,)."""
+
+    @property
+    def whitening(self) -> Whitening:
+        """Coordinates in which every coordinate has mean zero and standard deviation one.
+
+        Where there is no expectation, `mean` (a median) takes its place; a coordinate that does not vary keeps its
+        unit.
+        """
+        centre = np.where(np.isfinite(self.expectation), self.expectation, self.mean)
+        return Whitening(centre, np.where(self.scale > 0.0, self.scale, 1.0))
 
     @property
     @abstractmethod
