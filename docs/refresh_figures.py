@@ -31,6 +31,8 @@ with tempfile.TemporaryDirectory() as folder:
     for name in FIGURES:
         picture = make(name, folder)[0]
         keep(picture, HERE / "figures" / "paper" / picture.name)
+    picture = make("models", folder, method="fwbq")[0]
+    keep(picture, HERE / "figures" / "paper" / picture.name)
     runpy.run_path(str(HERE.parent / "examples" / "plot_idea.py"))
     plots.save(plt.gcf().axes, Path(folder) / "idea.png")
     keep(Path(folder) / "idea.png", HERE / "figures" / "idea.png", 200)  # overlapping bands have many shades

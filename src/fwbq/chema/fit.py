@@ -24,8 +24,8 @@ from .. import _validate
 from .._threads import one_blas_thread
 from ..designs.qmc import scrambled_engine
 from . import _checks
-from .compare import prior
 from .dataset import Dataset
+from .family import prior
 from .kinetics import FloatArray, Increments, increments
 from .likelihood import block_at
 from .truncated import MOST_COLUMNS, least_squares, log_truncation_ratio, prior_orthants

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from .. import _files, _validate, plots
+from .. import _files, plots
 from ..chema import Dataset, compare
+from ..chema.compare import Method
 from ..report.decision import decision
 from ..selection import Comparison
 from ..studies import models
 from .console import NOT_CERTAIN, say, say_json, shorten, table
+from .workers import executor
 
 _SHOWN = 10
 
@@ -69,10 +69,12 @@ def compare_and_write(
     n: int,
     stop: float | None,
     max_enzymes: int,
+    method: Method,
     truncated: bool,
     seed: int,
     journal: Path | None,
     workers: int,
+    dask: str | None,
     report: bool,
     as_json: bool,
     progress: bool | None,
@@ -85,10 +87,9 @@ def compare_and_write(
     """
     out.mkdir(parents=True, exist_ok=True)
     settings = {"command": command, "data": source}
-    with ExitStack() as stack:
-        pool = stack.enter_context(ProcessPoolExecutor(_validate.count(workers, "workers"))) if workers != 1 else None
+    with executor(workers, dask) as where:
         found = compare(
-            dataset, max_enzymes=max_enzymes, truncated=truncated, stages=models.rounds(n), stop=stop, executor=pool,
+            dataset, max_enzymes=max_enzymes, method=method, truncated=truncated, n=n, stop=stop, executor=where,
             journal=journal, rng=seed, progress=progress, settings=settings,
         )  # fmt: skip
     written = write(found, out)

@@ -251,7 +251,7 @@ class IntegrationResult:
         return _html.table(rows, title="Integral")
 
     def __repr__(self) -> str:
-        cost = f"{self.n_evaluations} evaluations; {self.status}"
+        cost = self.reason.with_count(self.n_evaluations, self.status)
         if np.ndim(self.mean):
             return f"IntegrationResult({len(self.mean)} integrals, {cost})"
         low, high = self.interval(0.95)

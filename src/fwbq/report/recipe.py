@@ -12,8 +12,8 @@ from . import words
 
 # Arguments with their defaults, which need not be written.
 _ARGUMENTS: dict[str, Any] = {
-    "stages": None, "stop": None, "tol": None, "evidence": "log", "amplitude": "marginal", "race": True, "budget": None,
-    "rng": None,
+    "method": "log", "stages": None, "stop": None, "tol": None, "evidence": "log", "amplitude": "marginal",
+    "race": True, "budget": None, "rng": None,
 }  # fmt: skip
 # Models that are written out when they were given; more would fill the page.
 _MOST = 30

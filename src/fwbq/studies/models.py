@@ -8,22 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..chema import Dataset, compare
+from ..chema.compare import PAPER_ROUNDS, Method
 from ..selection import Comparison, label
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Rounds of a comparison whose box plots are drawn at n = 10, 50, 100 and 200.
-ROUNDS = (10, 20, 50, 100, 200)
-SHOWN = (10, 50, 100, 200)
 
-
-def rounds(n: int) -> tuple[int, ...]:
-    """Return the rounds of a comparison with at most n points a model."""
-    return (*(size for size in ROUNDS if size < n), n)
-
-
-def probability_table(comparison: Comparison, sizes: Sequence[int] = SHOWN, *, ranked: bool = False) -> pd.DataFrame:
+def probability_table(
+    comparison: Comparison, sizes: Sequence[int] = PAPER_ROUNDS, *, ranked: bool = False
+) -> pd.DataFrame:
     """Return quantiles of the models' posterior probabilities at several rounds, as box plots need them.
 
     Parameters
@@ -57,13 +51,25 @@ def probability_table(comparison: Comparison, sizes: Sequence[int] = SHOWN, *, r
     return pd.concat(frames, ignore_index=True)
 
 
-def model_probabilities(seed: int = 0, *, sizes: tuple[int, ...] = SHOWN) -> dict[str, pd.DataFrame]:
+def model_probabilities(
+    seed: int = 0, *, sizes: tuple[int, ...] = PAPER_ROUNDS, method: Method = "log"
+) -> dict[str, pd.DataFrame]:
     """Compare the 352 models of the data set that ships with the package at several n, without racing.
+
+    Parameters
+    ----------
+    seed : int, optional
+        Fixes everything random.
+    sizes : tuple of int, optional
+        Numbers of points.
+    method : {"log", "fwbq", "fwlsbq", "sbq"}, optional
+        See :func:`fwbq.chema.compare`.
 
     Returns
     -------
     dict
-        ``"probabilities"``: see :func:`probability_table`.
+        ``"probabilities"``: see :func:`probability_table`. ``"rounds"``: a row for each n, see
+        :meth:`fwbq.selection.Comparison.history`.
     """
-    comparison = compare(Dataset.example(), stages=sizes, race=False, rng=seed, progress=False)
-    return {"probabilities": probability_table(comparison, sizes, ranked=True)}
+    comparison = compare(Dataset.example(), method=method, stages=sizes, race=False, rng=seed, progress=False)
+    return {"probabilities": probability_table(comparison, sizes, ranked=True), "rounds": comparison.history()}
