@@ -271,8 +271,10 @@ class Climb:
             self.budget, self.ended = min(recent, most), False
 
     def ahead(self) -> float:
-        """Return how much may be left to climb: the sum of a geometric series that begins with the rise of the last
-        quarter of the evaluations, with the ratio of the rises of the last two quarters.
+        """Return how much may be left to climb, if the rises go on like a geometric series.
+
+        It begins with the rise of the last quarter of the evaluations, with the ratio of the rises of the last two
+        quarters.
         """
         quarter = len(self._tops) // 4
         if quarter == 0:
