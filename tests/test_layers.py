@@ -10,13 +10,16 @@ import fwbq
 
 SOURCE = Path(fwbq.__file__).parent
 LAYERS = [
-    "_reason", "_files", "_lock", "_threads", "_warnings", "_validate", "_quasi_random", "_linalg", "_gauss",
+    "_reason", "_html", "_files", "_lock", "_threads", "_warnings", "_validate", "_quasi_random", "_linalg", "_gauss",
     "_whitening", "kernels", "measures", "embeddings", "rules", "designs", "process", "posterior", "transforms",
     "thinning", "evaluation", "integration", "inference", "selection", "chema", "theory", "problems", "plots",
     "report", "studies", "cli",
 ]  # fmt: skip
 # Conveniences on a result object that load a lower layer only when called.
-CONVENIENCES = {("inference", "plots"), ("selection", "plots"), ("selection", "report")}
+CONVENIENCES = {
+    *((room, "plots") for room in ("rules", "designs", "posterior", "integration", "inference", "selection", "chema")),
+    ("selection", "report"),
+}
 
 
 def layer(path: Path) -> str:

@@ -271,10 +271,10 @@ class Climb:
             self.budget, self.ended = min(recent, most), False
 
     def ahead(self) -> float:
-        """Return how much may be left to climb, if the rises go on like a geometric series.
+        """Return how much may be left to climb.
 
-        It begins with the rise of the last quarter of the evaluations, with the ratio of the rises of the last two
-        quarters.
+        The sum of a geometric series that begins with the rise of the last quarter of the evaluations, with the ratio
+        of the rises of the last two quarters.
         """
         quarter = len(self._tops) // 4
         if quarter == 0:

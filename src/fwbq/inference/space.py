@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr, ndtr, ndtri, ndtri_exp
 
-from .. import _validate
 from .._whitening import Whitening
 from ..designs.qmc import scrambled_engine
-from ..measures import Empirical, Gaussian, Measure, TruncatedGaussian, Uniform
+from ..measures import Empirical, Gaussian, Measure, TruncatedGaussian, Uniform, as_measure
 
 Array = NDArray[np.float64]
 
@@ -267,8 +266,8 @@ class Sample(Space):
 
 
 def space_of(prior: Measure) -> Space:
-    """Return the coordinates that suit a prior."""
-    _validate.instance(prior, "prior", Measure, "give one of fwbq's measures, e.g. fwbq.Gaussian(mean, cov)")
+    """Return the coordinates that suit a prior, a measure or a distribution of scipy.stats."""
+    prior = as_measure(prior, "prior")
     if isinstance(prior, Empirical):
         return Sample(prior)
     if isinstance(prior, Gaussian) or prior.factors is not None:

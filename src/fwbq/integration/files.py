@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from .. import _files, _validate, designs, kernels, measures
@@ -32,8 +31,8 @@ def write(path: str | os.PathLike[str], settings: dict[str, Any], state: State) 
     """Write the arguments of a run, named in `SETTINGS`, and its state; the file is replaced at once."""
     record = {name: settings[name] for name in SETTINGS} | {
         "measure": settings["measure"].spec(),
-        "kernel": _kernel_record(settings["kernel"]),
-        "design": _design_record(settings["design"]),
+        "kernel": kernel_record(settings["kernel"]),
+        "design": design_record(settings["design"]),
     }
     _files.write(path, _files.seal({"format": FORMAT, **record, **state.record()}))
 
@@ -41,15 +40,7 @@ def write(path: str | os.PathLike[str], settings: dict[str, Any], state: State) 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], State]:
     """Read the arguments of a run and its state."""
     try:
-        document = _files.parsed(Path(path).read_bytes())
-        if document.get("format") not in (FORMAT, WITHOUT_CHECKSUM):
-            raise ValueError(f"is not of the format {FORMAT!r}")
-        content = document if document["format"] == WITHOUT_CHECKSUM else _files.unsealed(document)
-        if content is None:
-            raise ValueError("is damaged, or was edited: its checksum is missing or does not fit its content")
-        missing = [name for name in (*SETTINGS, *ENTRIES) if name not in content]
-        if missing:
-            raise ValueError(f"is damaged: {', '.join(missing)} missing")
+        content = _files.content(path, FORMAT, (*SETTINGS, *ENTRIES), without_checksum=WITHOUT_CHECKSUM)
         return _checked(content)
     except (TypeError, ValueError) as error:
         raise ValueError(
@@ -57,7 +48,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], State]:
         ) from error
 
 
-def _kernel_record(kernel: Kernel | type[Stationary] | None) -> Any:
+def kernel_record(kernel: Kernel | type[Stationary] | None) -> Any:
     """Return None, the name of a class, or a kernel's spec."""
     if kernel is None:
         return None
@@ -71,7 +62,7 @@ def _kernel_record(kernel: Kernel | type[Stationary] | None) -> Any:
     return name
 
 
-def _design_record(design: Callable[..., Design | PointSet] | None) -> str | None:
+def design_record(design: Callable[..., Design | PointSet] | None) -> str | None:
     """Return the name of a design class of the package."""
     if design is None:
         return None
@@ -87,8 +78,8 @@ def _checked(content: dict[str, Any]) -> tuple[dict[str, Any], State]:
     measure = measures.from_spec(content["measure"])
     settings = {
         "measure": measure,
-        "kernel": _kernel(content["kernel"]),
-        "design": _design(content["design"]),
+        "kernel": recorded_kernel(content["kernel"]),
+        "design": recorded_design(content["design"]),
         "amplitude": _amplitude(content["amplitude"]),
         "prior_mean": _validate.choice(content["prior_mean"], "prior_mean", PRIOR_MEANS),
     }
@@ -100,14 +91,16 @@ def _amplitude(record: Any) -> Any:
     return _validate.choice(record, "amplitude", AMPLITUDES) if known else _validate.positive(record, "amplitude")
 
 
-def _kernel(record: Any) -> Any:
+def recorded_kernel(record: Any) -> Any:
+    """Return the kernel, or class of kernels, that `kernel_record` has written down."""
     if record is None or isinstance(record, dict):
         return None if record is None else kernels.from_spec(record)
     require(isinstance(record, str) and record in _KERNELS, f"its kernel {record!r:.60} is unknown")
     return _KERNELS[record]
 
 
-def _design(record: Any) -> Any:
+def recorded_design(record: Any) -> Any:
+    """Return the class of designs that `design_record` has written down."""
     if record is None:
         return None
     require(isinstance(record, str) and record in _DESIGNS, f"its design {record!r:.60} is unknown")

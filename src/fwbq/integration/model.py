@@ -21,9 +21,10 @@ from ..posterior import (
     calibrated,
     condition,
 )
-from ..process import DRAWS, FAMILIES, SCALE_MIXTURES, Fit, KernelFamily, LengthscalePrior
+from ..process import DRAWS, FAMILIES, SCALE_MIXTURES, Fit, KernelFamily, LengthscalePrior, Regression
 from ..rules import PRIOR_MEANS, PriorMean, Rule, bayes_rule, weighted_rule
 from .bisection import bisections
+from .fitted import Conditioned, FittedProcess
 from .forecast import Forecast, forecast
 from .frame import Frame, natural
 from .result import IntegrationResult
@@ -159,6 +160,31 @@ class KernelModel:
         embedding = self.original_embedding(found.kernel)
         rule = bayes_rule(embedding, points, prior_mean=self.prior_mean)
         return IntegrationResult(posterior, rule, embedding.kernel, points, values, self._notes(rule, values))
+
+    def fitted(self, points: FloatArray, values: FloatArray) -> FittedProcess:
+        """Return the process of which `conclude` gives the integral, for one integrand and at least three values."""
+        x = self.frame.to_natural(points)
+        if self.fixed is not None:
+            kernels, weights = [self.fixed.kernel], [1.0]
+        else:
+            found = self._fit(x, values, draws=DRAWS)
+            kernels = [member.kernel for member in found.members]
+            weights = [member.weight for member in found.members]
+        constant = self.prior_mean == "constant"
+        members = []
+        for kernel in kernels:
+            rule = self._rule(kernel, x, thorough=False)
+            f = rule.values(values)
+            members.append(
+                Conditioned(
+                    kernel,
+                    rule.points,
+                    Regression.of(rule.factor, f, constant=constant),
+                    float(f[0]) if constant else 0.0,
+                    self._condition(rule, values),
+                )
+            )
+        return FittedProcess(tuple(members), np.array(weights), self.frame)
 
     def warn_of_misfit(self, result: IntegrationResult) -> None:
         """Warn when leave-one-out errors are far larger than the fitted kernel expects of its own samples."""

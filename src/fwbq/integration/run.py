@@ -245,7 +245,7 @@ class Integration:
             skipped = f"{gone} points skipped because f failed there" if gone else ""
             why = status or self._state.ended or Reason.OPEN.sentence(n=self.n_evaluations)
             said = "; ".join(filter(None, [why, skipped, answer.status]))
-            return replace(answer, status=said, n_skipped=gone, reason=self.reason)
+            return replace(answer, status=said, n_skipped=gone, reason=self.reason, model=self._model)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a JSON file, exact to the bit; a run loaded from it continues as this one would.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _validate
+from .. import _html, _validate
 from .._validate import Array
 from .._whitening import Whitening
 
@@ -84,6 +84,12 @@ class Measure(ABC):
     @abstractmethod
     def _score(self, x: Array) -> Array:
         """Return the score at checked points."""
+
+    def _repr_html_(self) -> str:
+        """Return a small table, for notebooks: the parameters, the expectation and the standard deviation."""
+        rows = [*_html.parameters(self), ("dimension", str(self.dim))]
+        rows += [("expectation", _html.value(self.expectation)), ("standard deviation", _html.value(self.scale))]
+        return _html.table(rows, title=type(self).__name__)
 
     def sample(self, n: int, rng: Any = None) -> Array:
         """Draw n independent points.

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _validate
+from .shown import Shown
 from .single import IntegralPosterior, plain, shape_of_draws
 
 FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class AveragedPosterior:
+class AveragedPosterior(Shown):
     """Posterior of an integral, or of m, averaged over kernels: sum_j weights_j components_j.
 
     It answers the same questions as `IntegralPosterior`.

@@ -14,6 +14,7 @@ from .. import _validate
 from .._threads import one_blas_thread
 from ..process import Regression, leave_one_out, normalise
 from ..rules import PRIOR_MEANS, PriorMean, Rule, bayes_rule
+from .shown import Shown
 
 FloatArray = NDArray[np.float64]
 Amplitude = Literal["marginal", "ml", "loo"] | float
@@ -22,7 +23,7 @@ ESTIMATES = ("marginal", "ml", "loo")
 
 
 @dataclass(frozen=True, eq=False)
-class IntegralPosterior:
+class IntegralPosterior(Shown):
     """A Gaussian or Student-t distribution over an integral, or over m integrals on the same points.
 
     Attributes
