@@ -20,7 +20,7 @@ from ..evaluation import Evaluator, Journal, Progress
 from ..kernels import Kernel, Stationary
 from ..measures import Measure, as_measure
 from ..rules import PriorMean
-from .model import AnyAmplitude, like_a_likelihood
+from .model import AnyAmplitude
 from .net import Method, integrate_on_net, reason_for_net
 from .result import IntegrationResult
 from .run import Integration
@@ -125,8 +125,9 @@ def integrate(
     Warns
     -----
     RuntimeWarning
-        When points were skipped, when `tol` was not reached, when no kernel fits the values, or when the integrand
-        looks like a likelihood, for which `fwbq.evidence` is made.
+        When points were skipped, when `tol` was not reached, when no kernel fits the values, when the integrand looks
+        like a likelihood, for which `fwbq.evidence` is made, or when it grows so fast along a heavy tail of the measure
+        that the integral does not exist.
 
     Examples
     --------
@@ -203,9 +204,6 @@ def integrate(
     if result.n_skipped:
         message = f"f failed at {result.n_skipped} of {asked} points, which were skipped"
         _warnings.warn(message)
-    remark = like_a_likelihood(result.values)
-    if remark:
-        _warnings.warn(remark)
     return result
 
 

@@ -8,44 +8,61 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from ..measures import Gaussian, Measure
+from ..measures import Gaussian, Measure, Warp
 
 FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """x = origin + root u: coordinates u in which the work is done, and the measure in them.
+    """Coordinates u in which the work is done, and the measure in them: x = origin + root u, or those of a warp.
 
     Attributes
     ----------
     measure : Measure
-        The law of u.
+        The measure of u under which the integral is taken: its law, or with a warp the reference measure.
     origin, root : (d,), (d, d) arrays, or None
         None for u = x.
+    warp : Warp, optional
+        The coordinates of a measure with heavy tails.
     """
 
     measure: Measure
     origin: FloatArray | None = None
     root: FloatArray | None = None
+    warp: Warp | None = None
 
     def to_natural(self, x: FloatArray) -> FloatArray:
         """Return u for points x (n, d)."""
+        if self.warp is not None:
+            return self.warp.to_warped(x)
         if self.origin is None or self.root is None:
             return x
         return np.asarray(solve_triangular(self.root, (x - self.origin).T, lower=True, check_finite=False).T)
 
     def to_original(self, u: FloatArray) -> FloatArray:
         """Return x for points u (n, d)."""
+        if self.warp is not None:
+            return self.warp.to_original(u)
         if self.origin is None or self.root is None:
             return u
         return np.asarray(self.origin + u @ self.root.T)
 
+    def ratio(self, u: FloatArray) -> FloatArray | None:
+        """Return the density of the law of u under `measure`, (n,); None where that is the law itself."""
+        return None if self.warp is None else self.warp.ratio(u)
+
+    def integrand(self, u: FloatArray, values: FloatArray) -> FloatArray:
+        """Return what is integrated under `measure`: values (n,) or (n, m) at points u times the ratio."""
+        ratio = self.ratio(u)
+        return values if ratio is None else np.asarray((values.T * ratio).T)
+
 
 def natural(measure: Measure) -> Frame:
-    """Return the natural coordinates of a measure: whitened for a correlated Gaussian, its own for all others.
+    """Return the natural coordinates of a measure.
 
-    With cov = L L', x = mean + L u and u ~ N(0, I).
+    A correlated Gaussian has its whitened ones: with cov = L L', x = mean + L u and u ~ N(0, I). Heavy tails and
+    singular bounds have those of a `fwbq.measures.Warp`. All others have their own.
 
     Examples
     --------
@@ -56,4 +73,5 @@ def natural(measure: Measure) -> Frame:
     if isinstance(measure, Gaussian) and measure.factors is None:
         standard = Gaussian(np.zeros(measure.dim), np.eye(measure.dim))
         return Frame(standard, measure.mean, np.asarray(np.linalg.cholesky(measure.cov), dtype=np.float64))
-    return Frame(measure)
+    warp = Warp.of(measure)
+    return Frame(measure) if warp is None else Frame(warp.reference, warp=warp)

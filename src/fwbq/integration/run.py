@@ -225,13 +225,12 @@ class Integration:
             None when no kernel has been fitted yet.
         """
         new = _validate.points(points, "points", self._measure.dim)
-        to_natural = self._model.frame.to_natural
         with self._lock:
             kernel = self._leading if self._model.fixed is None else self._model.fixed.kernel
             if kernel is None or not self._known:
                 return None
             x, values = self._data()
-        return self._model.forecast(to_natural(x), values, to_natural(new), kernel)
+        return self._model.forecast(x, values, new, kernel)
 
     @one_blas_thread
     def half_width(self, level: float = 0.95) -> float:
@@ -261,12 +260,13 @@ class Integration:
         Warns
         -----
         RuntimeWarning
-            When the amplitude by leave-one-out exceeds that by maximum likelihood more than ten times: no kernel that
-            was tried fits the values.
+            When the amplitude by leave-one-out exceeds that by maximum likelihood more than ten times (no kernel that
+            was tried fits the values), when the integrand looks like a likelihood, or when it grows so fast along a
+            heavy tail of the measure that the integral does not exist.
         """
         with self._lock:
             answer = self._conclusion()
-            self._model.warn_of_misfit(answer)
+            self._model.warn(answer)
             skipped = f"{self._skipped} points skipped because f failed there" if self._skipped else ""
             why = status or self._ended or Reason.OPEN.sentence(n=self.n_evaluations)
             said = "; ".join(filter(None, [why, skipped, answer.status]))

@@ -46,6 +46,18 @@ class Frozen:
         """Return the quantiles."""
         return np.asarray(self.distribution.icdf(q))
 
+    def isf(self, q: Any) -> Array:
+        """Return the quantiles, levels counted from above."""
+        return np.asarray(self.distribution.iccdf(q))
+
+    def cdf(self, x: Any) -> Array:
+        """Return the probability below."""
+        return np.asarray(self.distribution.cdf(x))
+
+    def sf(self, x: Any) -> Array:
+        """Return the probability above."""
+        return np.asarray(self.distribution.ccdf(x))
+
     def pdf(self, x: Any) -> Array:
         """Return the density."""
         return np.asarray(self.distribution.pdf(x))

@@ -54,15 +54,18 @@ class Regression:
     basis: FloatArray | None = None
 
     @classmethod
-    def of(cls, factor: Factor, values: FloatArray, *, constant: bool) -> Regression:
-        """Return the regression on an unknown constant, or on nothing (mean zero).
+    def of(
+        cls, factor: Factor, values: FloatArray, *, constant: bool, shape: FloatArray | None = None
+    ) -> Regression:
+        """Return the regression on an unknown multiple of a positive `shape` (n,), one by default, or on nothing.
 
-        The constant is found relative to the first value: values that are all equal then have residuals of exactly
+        The multiple is found relative to the first value: values that are all equal then have residuals of exactly
         zero, and less is left to cancel.
         """
         if not constant:
             return cls(factor, values)
-        return cls(factor, values - values[0], np.ones((factor.size, 1)))
+        basis = np.ones(factor.size) if shape is None else shape
+        return cls(factor, relative(values, shape), basis[:, None])
 
     @property
     def rank(self) -> int:
@@ -209,6 +212,22 @@ class Regression:
         q, r = self._triangle
         U = scipy.linalg.solve_triangular(r, basis.T - (q @ r).T @ B, trans="T", check_finite=False)
         return Prediction(mean + basis @ self.coefficients, B, np.asarray(U))
+
+
+def relative(values: FloatArray, shape: FloatArray | None = None) -> FloatArray:
+    """Return values (n,) or (n, m) less the multiple of the shape (n,) that is right where the shape is largest.
+
+    Without a shape the first value is taken from all.
+
+    Examples
+    --------
+    >>> relative(np.array([2.0, 3.0]), np.array([1.0, 2.0])).tolist()
+    [0.5, 0.0]
+    """
+    if shape is None:
+        return np.asarray(values - values[0])
+    top = int(np.argmax(shape))
+    return np.asarray(values - np.multiply.outer(shape / shape[top], values[top]))
 
 
 @dataclass(frozen=True, eq=False)

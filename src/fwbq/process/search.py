@@ -18,7 +18,7 @@ from .amplitude import normalise
 from .families import FAMILIES, KernelFamily
 from .likelihood import regress
 from .prior import LengthscalePrior
-from .regression import Regression
+from .regression import Regression, relative
 
 FloatArray = NDArray[np.float64]
 
@@ -103,6 +103,7 @@ class _Objective:
     location: FloatArray
     precision: FloatArray
     constant: bool
+    shape: FloatArray | None
 
     def value(self, theta: FloatArray) -> float:
         shift = theta - self.location
@@ -123,7 +124,7 @@ class _Objective:
         return -value, -gradient
 
     def _regress(self, k: FloatArray) -> Regression:
-        return regress(self.pairs.matrix(k, 1.0), self.values, constant=self.constant)
+        return regress(self.pairs.matrix(k, 1.0), self.values, constant=self.constant, shape=self.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,6 +185,7 @@ def fit(
     scale: ArrayLike,
     families: Sequence[KernelFamily] = FAMILIES,
     prior_mean: str = "constant",
+    shape: FloatArray | None = None,
     draws: int = DRAWS,
 ) -> Fit:
     """Find length-scales and smoothness from values, and average over what the values leave open.
@@ -206,6 +208,8 @@ def fit(
         Candidates.
     prior_mean : {"zero", "constant"}
         Mean of the process.
+    shape : (n,) array, optional
+        Positive numbers of which the mean is an unknown multiple, instead of a constant.
     draws : int
         Parameters drawn, about so many in all. With 0 the only member is the most probable kernel.
 
@@ -223,14 +227,17 @@ def fit(
     f, _ = normalise(_validate.values(values, "values", len(np.asarray(points)))[:MOST_POINTS])
     constant = _validate.choice(prior_mean, "prior_mean", ("zero", "constant")) == "constant"
     prior = LengthscalePrior(_validate.vector(scale, "scale", x.shape[1]))
+    if shape is not None:
+        shape = shape[:MOST_POINTS]
     if constant:
-        f = normalise(f - f[0])[0]
+        f = normalise(relative(f, shape))[0]
     if not np.any(f):
         family = families[len(families) // 2]
         return _single(family, prior.location(family), prior.dim)
     pairs = Differences.of(x)
     objectives = [
-        _Objective(family, pairs, f, prior.location(family), prior.precision(family), constant) for family in families
+        _Objective(family, pairs, f, prior.location(family), prior.precision(family), constant, shape)
+        for family in families
     ]
     # The middle family first: the lengths found for it are a good start for smoother and for rougher ones.
     middle = objectives.pop(len(objectives) // 2)
