@@ -24,7 +24,7 @@ from . import state
 from .forecast import Forecast
 from .model import AnyAmplitude, KernelModel
 from .result import IntegrationResult
-from .sequence import chosen_together, first_points, next_points, spread
+from .sequence import FEWEST_BEFORE_RANK, chosen_together, first_points, next_points, spread
 
 FloatArray = NDArray[np.float64]
 
@@ -379,8 +379,9 @@ class Integration:
                 x, values = self._data()
                 wanted = self._model.bisections(frame.to_natural(x), values, batch // 4, embedding.kernel)
             seed = self._seed(2, self._asks)
+            fewest = 0 if self._model.fixed else FEWEST_BEFORE_RANK
             points, reason, ending = next_points(
-                embedding, there, batch, seed, self._design, self._model.prior_mean, wanted
+                embedding, there, batch, seed, self._design, self._model.prior_mean, wanted, fewest
             )
             self._note_end(reason, len(there) + len(points), ending)
         return np.asarray(frame.to_original(points) + 0.0)
