@@ -80,7 +80,7 @@ class Warp:
 
     @classmethod
     def of(cls, measure: Any) -> Warp | None:
-        """Return the coordinates for a measure, or None if no coordinate has a heavy tail or a singular bound."""
+        """Return the coordinates for a measure, or None if no coordinate has a heavy tail or is singular at zero."""
         if not isinstance(measure, Product):
             return None
         kinds = [_ends(p) for p in measure.distributions]
@@ -161,6 +161,7 @@ def _ends(p: Any) -> tuple[float, float] | None:
     near = np.array([float(p.ppf(_NEAR)), float(p.isf(_NEAR))])
     extra = []
     needed = False
+    unresolved = False
     for bound, quantile, first in zip((lower, upper), (p.ppf, p.isf), near, strict=True):
         if np.isinf(bound):
             warped = abs(float(quantile(_FAR)) - middle) > HEAVY * abs(first - middle)
@@ -170,5 +171,7 @@ def _ends(p: Any) -> tuple[float, float] | None:
             inside = abs(float(quantile(_INSIDE)) - bound)
             warped = abs(first - bound) < inside * (_NEAR / _INSIDE) ** (1.0 / SINGULAR)
             extra.append(0.0)
+            # Next to any bound but zero many coordinates v would have the same float x.
+            unresolved = unresolved or bool(warped and bound != 0.0)
         needed = needed or bool(warped)
-    return (extra[0], extra[1]) if needed else None
+    return (extra[0], extra[1]) if needed and not unresolved else None

@@ -18,9 +18,7 @@ FloatArray = NDArray[np.float64]
 JITTER = 1e-12
 
 
-def regress(
-    K: FloatArray, values: FloatArray, *, constant: bool = True, shape: FloatArray | None = None
-) -> Regression:
+def regress(K: FloatArray, values: FloatArray, *, constant: bool = True, shape: FloatArray | None = None) -> Regression:
     """Return the regression whose likelihood decides length-scales: the Gram matrix K with the fixed `JITTER`.
 
     Parameters

@@ -54,9 +54,7 @@ class Regression:
     basis: FloatArray | None = None
 
     @classmethod
-    def of(
-        cls, factor: Factor, values: FloatArray, *, constant: bool, shape: FloatArray | None = None
-    ) -> Regression:
+    def of(cls, factor: Factor, values: FloatArray, *, constant: bool, shape: FloatArray | None = None) -> Regression:
         """Return the regression on an unknown multiple of a positive `shape` (n,), one by default, or on nothing.
 
         The multiple is found relative to the first value: values that are all equal then have residuals of exactly
@@ -227,7 +225,9 @@ def relative(values: FloatArray, shape: FloatArray | None = None) -> FloatArray:
     if shape is None:
         return np.asarray(values - values[0])
     top = int(np.argmax(shape))
-    return np.asarray(values - np.multiply.outer(shape / shape[top], values[top]))
+    rest = values - np.multiply.outer(shape / shape[top], values[top])
+    # Three operations were rounded: what is no larger than that is zero, as for a multiple of the shape.
+    return np.where(np.abs(rest) <= 4.0 * np.finfo(float).eps * np.abs(values), 0.0, rest)
 
 
 @dataclass(frozen=True, eq=False)
