@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fwbq
-from fwbq import _files
+from fwbq import _files, process
 from fwbq.integration.forecast import forecast
 from fwbq.integration.sequence import FEWEST_BEFORE_RANK, witnesses
 
@@ -337,3 +337,34 @@ def test_kinks_that_the_first_points_miss_are_found():
         truth = 1.0 / 3.0 - 0.5 * (c + e) + c * e + (e - c) ** 3 / 3.0
         low, high = fwbq.integrate(f, fwbq.Uniform([0.0], [1.0]), n=40, rng=0).interval(0.999)
         assert low <= truth <= high
+
+
+def test_a_tolerance_out_of_reach_is_seen_without_the_average_over_kernels():
+    run = fwbq.Integration(fwbq.Uniform([0.0], [1.0]), rng=0)
+    for batch in (8, 8):
+        x = run.ask(batch)
+        run.tell(x, np.abs(x[:, 0] - 0.3))
+    assert not run.near(1e-9)
+    assert run._answer is None  # nothing was averaged for that
+    width = run.half_width()
+    assert width > 1e-9
+    x = run.ask(4)
+    run.tell(x, np.abs(x[:, 0] - 0.3))
+    assert run.near(width)
+
+
+def test_the_fit_of_an_answer_serves_the_next_points(monkeypatch):
+    fits = []
+    original = process.fit
+
+    def counted(*args, **options):
+        fits.append(len(args[0]))
+        return original(*args, **options)
+
+    monkeypatch.setattr(process, "fit", counted)
+    run = fwbq.Integration(fwbq.Uniform([0.0], [1.0]), rng=0)
+    x = run.ask(8)
+    run.tell(x, np.sqrt(x[:, 0]))
+    run.result()
+    run.ask(4)
+    assert fits == [8]

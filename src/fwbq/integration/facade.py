@@ -215,7 +215,7 @@ _SURPRISED = (
 
 def _reached(run: Integration, tol: float, exhausted: bool) -> bool:
     enough = exhausted or run.n_evaluations >= (FEWEST_FOR_TOL if run.n_first else 1)
-    return enough and run.half_width(LEVEL_OF_TOL) <= tol
+    return enough and run.near(tol, LEVEL_OF_TOL) and run.half_width(LEVEL_OF_TOL) <= tol
 
 
 def _batch(asked: int, limit: int, first: int, patient: bool, at_once: bool) -> int:
