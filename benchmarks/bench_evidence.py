@@ -124,12 +124,14 @@ def with_gpry(f, seed):
 
     d = f.space.dim
     runner = Runner(
-        lambda *z: max(float(f.log_joint(np.array(z))[0]), -1e6), bounds=[[-5.0, 5.0]] * d, seed=seed, verbose=1,
+        lambda z: max(float(f.log_joint(z)[0]), -1e6), bounds=[[-5.0, 5.0]] * d, seed=seed, verbose=1,
         options={"max_total": BUDGET, "max_finite": BUDGET}, plots=False,
     )  # fmt: skip
     runner.run()
-    value, sd = runner.logZ()
-    return float(value), float(sd)
+    runner.generate_mc_sample()
+    value, sd = runner.last_mc_logZ()
+    # Its prior is uniform over the box: the integral of the joint density is the volume times its evidence.
+    return float(value) + d * np.log(10.0), float(sd)
 
 
 METHODS = {

@@ -15,7 +15,7 @@ import numpy as np
 import scipy
 
 from fwbq import chema
-from fwbq.chema.compare import KineticFamily
+from fwbq.chema import KineticFamily
 from fwbq.designs import Spread
 from fwbq.selection import Evidences, map_probabilities
 from fwbq.selection.log_process import LogProcess, _fitted

@@ -2,11 +2,13 @@
 
 import os
 import re
+import sys
 import warnings
 from functools import partial
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+sys.path.insert(0, str(Path(__file__).parent))
 
 from docutils import nodes
 from docutils.utils.math import MathError
@@ -23,9 +25,11 @@ release = version = fwbq.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
     "numpydoc",
     "myst_parser",
     "sphinx_gallery.gen_gallery",
+    "sphinx_copybutton",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "generated/pairs.md", "gallery/**/*.ipynb", "gallery/*.py", "gallery/*.codeobj.json"]
@@ -57,6 +61,10 @@ html_theme_options = {
 }
 html_sidebars = {"**": ["globaltoc.html"]}
 html_show_sourcelink = False
+# What is copied are commands: neither the prompts of Python and of the shell nor what was printed.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_selector = "div:not(.highlight-text):not(.sphx-glr-script-out) > div.highlight > pre"
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
@@ -67,7 +75,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_memory": False,
     "remove_config_comments": True,
-    "within_subsection_order": "ExampleTitleSortKey",
+    "within_subsection_order": "gallery_order.FirstStepsFirst",
 }
 suppress_warnings = ["config.cache"]
 warnings.filterwarnings("ignore", message="Matplotlib is currently using agg")

@@ -20,10 +20,10 @@ from fwbq.studies.paper import FIGURES, make
 HERE = Path(__file__).parent
 
 
-def keep(picture: Path, target: Path) -> None:
-    """Save a picture with a palette of 64 colours."""
+def keep(picture: Path, target: Path, colours: int = 64) -> None:
+    """Save a picture with a palette of so many colours."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    Image.open(picture).convert("RGB").quantize(64).save(target, optimize=True)
+    Image.open(picture).convert("RGB").quantize(colours).save(target, optimize=True)
     print(target.relative_to(HERE.parent), target.stat().st_size // 1000, "kB")
 
 
@@ -31,6 +31,8 @@ with tempfile.TemporaryDirectory() as folder:
     for name in FIGURES:
         picture = make(name, folder)[0]
         keep(picture, HERE / "figures" / "paper" / picture.name)
+    picture = make("models", folder, method="fwbq")[0]
+    keep(picture, HERE / "figures" / "paper" / picture.name)
     runpy.run_path(str(HERE.parent / "examples" / "plot_idea.py"))
     plots.save(plt.gcf().axes, Path(folder) / "idea.png")
-    keep(Path(folder) / "idea.png", HERE / "figures" / "idea.png")
+    keep(Path(folder) / "idea.png", HERE / "figures" / "idea.png", 200)  # overlapping bands have many shades

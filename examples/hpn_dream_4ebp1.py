@@ -11,6 +11,8 @@ total is an **assumption**, made below and varied. And these are **not the data 
 Run it with the directory in which the data are to be kept: ``python hpn_dream_4ebp1.py DIR``.
 """
 
+# sphinx_gallery_thumbnail_path = 'figures/paper/5-models.png'
+
 import sys
 from pathlib import Path
 

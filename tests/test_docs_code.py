@@ -1,33 +1,55 @@
-"""Python blocks of README and docs run page by page, a text block after one is its output, and links lead somewhere.
+"""Blocks of README and docs run page by page, a text block after one is its output, and links lead somewhere.
 
-Blocks of a page share one namespace. Blocks fenced as ``{code-block} python`` are shown and not run.
+Python blocks of a page share one namespace. In ``console`` blocks every line ``$ fwbq ...`` is run and followed by what
+it prints, dots standing for anything. Blocks fenced as ``{code-block} python`` are shown and not run; with a caption
+they are files.
 """
 
 import contextlib
+import doctest
 import io
 import re
+import shlex
+import sys
+import warnings
 from pathlib import Path
 
 import pytest
 
+from fwbq.cli.app import run
+
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-FENCE = re.compile(r"^```(python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^```(python|text|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"^```{code-block} \w+\n:caption: (\S+)\n\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 #: What the build of the documentation makes.
 BUILT = ("gallery/", "generated/")
 
 
 def blocks(page: Path):
-    """(line, code, expected output or None) for each Python block."""
+    """(line, kind, code, expected output or None) for each block that is run."""
     text = page.read_text()
     found = list(FENCE.finditer(text))
     for i, match in enumerate(found):
-        if match[1] != "python":
+        if match[1] == "text":
             continue
         after = found[i + 1] if i + 1 < len(found) else None
         adjacent = after is not None and after[1] == "text" and not text[match.end() : after.start()].strip()
-        yield text.count("\n", 0, match.start()) + 1, match[2], after[2] if adjacent else None
+        yield text.count("\n", 0, match.start()) + 1, match[1], match[2], after[2] if adjacent else None
+
+
+def check_session(session: str, where: str):
+    """Run the commands of a console block and compare what each prints with what is written."""
+    for part in re.split(r"^\$ ", session, flags=re.MULTILINE)[1:]:
+        command, _, expected = part.partition("\n")
+        program, *arguments = shlex.split(command)
+        assert program == "fwbq", where
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out), warnings.catch_warnings():
+            run(arguments)
+        options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+        assert doctest.OutputChecker().check_output(expected, out.getvalue(), options), f"{where}: {out.getvalue()}"
 
 
 def anchors(page: Path):
@@ -40,8 +62,16 @@ def anchors(page: Path):
 def test_code_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if p])
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    for name, content in FILE.findall(page.read_text()):
+        (tmp_path / name).write_text(content)
+        monkeypatch.delitem(sys.modules, Path(name).stem, raising=False)
     namespace = {"__name__": "__main__"}
-    for line, code, expected in blocks(page):
+    for line, kind, code, expected in blocks(page):
+        if kind == "console":
+            check_session(code, f"{page.name}, line {line}")
+            continue
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
             exec(compile("\n" * line + code, str(page), "exec"), namespace)

@@ -10,13 +10,16 @@ import fwbq
 
 SOURCE = Path(fwbq.__file__).parent
 LAYERS = [
-    "_reason", "_files", "_lock", "_threads", "_warnings", "_validate", "_quasi_random", "_linalg", "_gauss",
-    "measures", "kernels", "embeddings", "rules", "designs", "process", "posterior", "transforms", "thinning",
-    "evaluation", "integration", "inference", "selection", "chema", "theory", "problems", "plots", "report",
-    "studies", "cli",
+    "_reason", "_html", "_files", "_lock", "_threads", "_warnings", "_validate", "_quasi_random", "_linalg", "_gauss",
+    "_whitening", "measures", "kernels", "embeddings", "rules", "designs", "process", "posterior", "transforms",
+    "thinning", "evaluation", "integration", "inference", "selection", "chema", "theory", "problems", "plots",
+    "report", "studies", "cli",
 ]  # fmt: skip
 # Conveniences on a result object that load a lower layer only when called.
-CONVENIENCES = {("inference", "plots"), ("selection", "plots"), ("selection", "report")}
+CONVENIENCES = {
+    *((room, "plots") for room in ("rules", "designs", "posterior", "integration", "inference", "selection", "chema")),
+    ("selection", "report"),
+}
 
 
 def layer(path: Path) -> str:
@@ -80,5 +83,5 @@ def test_the_walks_on_that_page_lead_through_files_that_exist():
 def test_every_file_of_the_central_rooms_is_met_on_a_walk():
     """A newcomer finds each file of these rooms on that page."""
     for room in ("integration", "posterior", "evaluation"):
-        files = {path.name for path in (SOURCE / room).glob("*.py")} - {"__init__.py", "progress.py", "state.py"}
+        files = {path.name for path in (SOURCE / room).glob("*.py")} - {"__init__.py", "progress.py"}
         assert {name for name in files if f"`{room}/{name}`" not in PAGE} == set()

@@ -8,6 +8,7 @@ import json
 import os
 import stat
 import uuid
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,39 @@ def parsed(data: bytes) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise ValueError("is not a file of fwbq: it holds no JSON object")
     return document
+
+
+def content(
+    path: str | os.PathLike[str], form: str, names: Iterable[str], *, without_checksum: str | None = None
+) -> dict[str, Any]:
+    """Return the content of a sealed file.
+
+    Parameters
+    ----------
+    path : path
+        A file that holds what `seal` returned.
+    form : str
+        Value of its entry ``format``.
+    names : iterable of str
+        Entries that it must have.
+    without_checksum : str, optional
+        An older format, whose files have no checksum.
+
+    Raises
+    ------
+    ValueError
+        With a text that continues "the file ...".
+    """
+    document = parsed(Path(path).read_bytes())
+    if document.get("format") not in (form, without_checksum):
+        raise ValueError(f"is not of the format {form!r}")
+    found = document if document["format"] == without_checksum else unsealed(document)
+    if found is None:
+        raise ValueError("is damaged, or was edited: its checksum is missing or does not fit its content")
+    missing = [name for name in names if name not in found]
+    if missing:
+        raise ValueError(f"is damaged: {', '.join(missing)} missing")
+    return found
 
 
 def _checksum(content: dict[str, Any]) -> str:

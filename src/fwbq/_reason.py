@@ -76,6 +76,16 @@ class Reason(Enum):
         """Names of the figures in the text, which `sentence` needs."""
         return tuple(name for _, name, _, _ in Formatter().parse(self.text) if name)
 
+    def with_count(self, n: int, status: str) -> str:
+        """Return a status made from this reason, with the number of evaluations unless it says it by itself.
+
+        Examples
+        --------
+        >>> Reason.BUDGET.with_count(30, "30 evaluations made"), Reason.TOLERANCE.with_count(30, "reached")
+        ('30 evaluations made', '30 evaluations; reached')
+        """
+        return status if "n" in self.figures else f"{n} evaluations; {status}"
+
     def sentence(self, **figures: Any) -> str:
         """Return the message with its figures filled in; those that the text does not mention are ignored."""
         return self.text.format(**figures)

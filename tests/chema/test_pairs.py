@@ -18,7 +18,9 @@ def data():
 def judge_of(data, n=12):
     places = KineticFamily(data, (data.names[:2],)).coordinates
     k = prior(3).sample(n, rng=0)
-    return pairs._Judge(k, places.forward(k), pairs._race_nodes(places, 6), 1e-3, Matern32(np.full(3, 1.5)))
+    return pairs._Judge(
+        k, places.forward(k), pairs._race_nodes(places, 2, later=False), 1e-3, Matern32(np.full(3, 1.5))
+    )
 
 
 def kernel_of(data, k):
@@ -82,7 +84,7 @@ def test_the_sieve_does_not_believe_a_slope_without_bounds_either(data):
 def test_the_race_integrates_well_enough(data):
     # A constant and exponentials of the coordinates, whose integrals the large rule knows.
     places = KineticFamily(data, (data.names[:2],)).coordinates
-    small, large = pairs._race_nodes(places, 6), nodes(prior(3), places)
+    small, large = pairs._race_nodes(places, 2, later=False), nodes(prior(3), places)
     for slope in (0.0, 0.5, -1.0, 2.0):
         a, b = (logsumexp(rule.log_weights + slope * rule.points.sum(axis=1)) for rule in (small, large))
         assert a == pytest.approx(b, abs=0.02)
@@ -112,7 +114,7 @@ def test_screen_finds_what_the_full_comparison_finds(data):
     assert found.rest.log_weight == pytest.approx(exact, abs=0.3)
     assert np.exp(found.log_prior).sum() < 1
     rounds = found.settings["rounds"]
-    assert [r["n"] for r in rounds] == [15, 25] and rounds[0]["pairs"] == 1770
+    assert [r["n"] for r in rounds] == [15, 25] and rounds[0]["models"] == 1770
     assert rounds[0]["survived"] >= rounds[1]["survived"] >= 40
 
 

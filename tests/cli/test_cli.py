@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import scipy
 
 import fwbq
 from fwbq.cli import expressions
@@ -67,7 +68,9 @@ def test_every_command_has_an_example(command, capsys):
 
 def test_version(capsys):
     assert run(["--version"]) == 0
-    assert capsys.readouterr().out == f"fwbq {fwbq.__version__}\n"
+    out = capsys.readouterr().out
+    assert out.startswith(f"fwbq {fwbq.__version__} (NumPy {np.__version__}, SciPy {scipy.__version__}, Python 3.")
+    assert out.count("\n") == 1
 
 
 def test_integrate_prints_text(here, capsys):
@@ -177,16 +180,17 @@ def test_select_writes_everything(here, capsys):
     DATA.select(enzymes=["E7", "E19", "E1", "E2"]).to_csv("data.csv")
     assert run(["select", "data.csv", "--n", "50", "--stop", "0.9", "--out", "result", "--journal", "run.db"]) == 0
     out = capsys.readouterr().out
-    assert "{E7, E19} is the MAP" in out and "11 models" in out
+    assert out.startswith("{E7, E19} is the most probable of 11 models: posterior probability 0.9")
+    assert out.count("maximum a posteriori") == 1 and out.index("next is") < out.index("The leading")
     expected = {
         "comparison.json",
         "ranking.csv",
         "history.csv",
         "inclusion.csv",
         "probabilities.csv",
-        "design-error.csv",
+        "numerical-error.csv",
     }
-    expected |= {"model-probabilities.png", "map-probability.png", "inclusion.png", "mmd.png"}
+    expected |= {"model-probabilities.png", "map-probability.png", "inclusion.png", "numerical-error.png"}
     assert {p.name for p in Path("result").iterdir()} == expected
     assert pd.read_csv("result/ranking.csv")["probability"].sum() == pytest.approx(1.0)
     found = fwbq.Comparison.load("result/comparison.json")
@@ -321,3 +325,48 @@ def test_hostile_input_is_refused_briefly(here, capsys):
         code, text = error_of(arguments, capsys)
         assert code == 2, text
         assert word in text and len(text) < 1100
+
+
+BUMP = ["integrate", "integrands:bump", "--n", "10", "--measure"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([*BUMP, "gaussian(mean=[0], covariance=1)"], "--measure gaussian takes mean, cov"),
+        ([*BUMP, "gaussian(mean=[0], cov=-1)"], "--measure gaussian: `cov` must be positive definite"),
+        ([*BUMP, "gamma()"], "--measure gamma takes a, loc=0, scale=1"),
+        ([*BUMP, "gamma(-2)"], "--measure gamma(-2): "),
+        ([*BUMP, "nothing(1)"], "--measure 'nothing' is not known"),
+        ([*BUMP, "norm(0, 1)", "--kernel", "expquad()"], "--kernel expquad takes lengthscale, variance=1.0"),
+        ([*BUMP, "norm(0, 1)", "--seed", "-1"], "'--seed'"),
+        (["integrate", "integrands:absent", "--measure", "norm(0, 1)"], "function 'integrands:absent'"),
+        (["rule", "--measure", "norm(0, 1)", "-o", "rule.txt"], "--output 'rule.txt' must end in"),
+        (["rule", "--measure", "norm(0, 1)", "--design", "none", "-o", "r.csv"], "'--design': 'none' is not one of"),
+        (["evidence", "integrands:bump", "--dim", "2", "--plot", "p.xyz"], "--plot 'p.xyz' must end in .png"),
+        (["evidence", "integrands:bump", "--dim", "2", "--plot", "no/p.png"], "the directory 'no' does not exist"),
+    ],
+)
+def test_errors_speak_of_flags(here, capsys, arguments, words):
+    code, message = error_of(arguments, capsys)
+    assert code == 2
+    assert words in message
+    for python in ("__init__", "_parse_args", "Value error", "`--", "rng="):
+        assert python not in message
+
+
+def test_remedies_are_flags_too(here, capsys):
+    _, message = error_of(["integrate", "integrands:broken", "--measure", "norm(0, 1)", "--n", "10"], capsys)
+    assert "--vectorized or --scalar" in message and "vectorized=" not in message
+    arguments = ["integrate", "integrands:broken", "--measure", "norm(0, 1)", "--n", "10", "--vectorized"]
+    code, message = error_of(arguments, capsys)
+    assert code == 1
+    assert "--on-error skip" in message and "on_error" not in message
+
+
+def test_a_distribution_of_scipy_is_a_measure():
+    from scipy import stats
+
+    one = expressions.measure("lognorm(0.5, scale=2)")
+    assert one.dim == 1
+    assert one.mean[0] == pytest.approx(stats.lognorm(0.5, scale=2).mean(), rel=1e-15)

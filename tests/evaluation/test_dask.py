@@ -8,15 +8,16 @@ import time
 import traceback
 from contextlib import contextmanager
 
-import dask
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster
 
 import fwbq
 from fwbq.evaluation import executors
 from fwbq.evaluation.evaluator import EvaluationError, Evaluator
 from fwbq.evaluation.journal import Journal
+
+dask = pytest.importorskip("dask", reason="Dask is not installed (the extra dask)")
+from distributed import Client, LocalCluster  # noqa: E402
 
 DIM = 4
 MATRIX = np.random.default_rng(8).normal(size=(DIM, 30))

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 import fwbq
+from fwbq._whitening import Whitening
 from fwbq.inference import acquisition
 from fwbq.inference.acquisition import covariance, next_points
 from fwbq.inference.belief import Belief
 from fwbq.inference.nodes import resample
 from fwbq.inference.space import space_of
-from fwbq.inference.surrogate import Whitening, fit
+from fwbq.inference.surrogate import fit
 from fwbq.inference.zeros import SignProcess
 
 PRIOR = fwbq.Gaussian([0.0, 0.0], np.eye(2))

@@ -5,11 +5,12 @@ import pytest
 from scipy.special import logsumexp
 
 import fwbq
+from fwbq._whitening import Whitening
 from fwbq.inference.assessment import Assessment, assess
 from fwbq.inference.belief import RISE, Belief
 from fwbq.inference.nodes import subset
 from fwbq.inference.space import space_of
-from fwbq.inference.surrogate import Whitening, fit
+from fwbq.inference.surrogate import fit
 from fwbq.inference.zeros import SignProcess
 
 SPACE = space_of(fwbq.Gaussian([0.0, 0.0], np.eye(2)))

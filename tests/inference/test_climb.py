@@ -165,3 +165,27 @@ def test_a_climb_that_falls_short_says_so():
     climb, *_ = climb_up(lambda z: -np.sum(np.abs(z) ** 0.5, axis=1) * 100.0, 3, 5)
     assert climb.ended and not climb.arrived
     assert climb.budget <= 0
+
+
+def test_what_is_ahead_is_the_sum_of_a_geometric_series():
+    climb = Climb(np.zeros(1), 0.0, 1.0, 100)
+    climb._kind = "simplex"
+    heights = -(2.0 ** -np.arange(0.0, 8.0))  # every two steps rise by a quarter of the two before
+    for height in heights:
+        climb.value = -np.inf
+        climb.learn(np.zeros((1, 1)), np.array([height]))
+    last = heights[-1] - heights[-3]
+    assert climb.ahead() == pytest.approx(last * (1.0 + 1.0 / 4.0 + 1.0 / 16.0 + 1.0 / 48.0), rel=1e-12)
+
+
+def test_a_climb_that_rises_goes_on_and_one_that_does_not_ends():
+    for rise, goes_on in ((1.0, True), (0.1, False)):
+        climb = Climb(np.zeros(2), 0.0, 1.0, 10)
+        climb._kind = "simplex"
+        for height in rise * np.arange(1.0, 11.0):
+            climb.learn(np.zeros((1, 2)), np.array([height]))
+        assert climb.ended
+        climb.extend(20)
+        assert climb.ended is not goes_on
+    climb.extend(0)
+    assert climb.ended

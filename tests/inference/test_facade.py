@@ -68,12 +68,13 @@ def test_gaussian_likelihoods_are_exact(d):
     assert found.success and found.sd < 1e-3
 
 
-def test_twelve_parameters():
-    problem = gaussian(12, 3.0, rng=1)
-    found = evidence(problem.log_likelihood, problem.prior, n=220)
-    assert abs(found.log_evidence - problem.log_evidence) < max(0.02, 3.0 * found.sd)
-    # 0.3 is what is stated at least where the climb has used its budget before it arrived.
-    assert found.sd < 0.5
+@pytest.mark.parametrize("seed", range(3))
+def test_twelve_parameters(seed):
+    problem = gaussian(12, 3.0, rng=seed)
+    found = evidence(problem.log_likelihood, problem.prior, n=220, rng=seed)
+    # A quadratic of 91 coefficients is known after as many evaluations, to rounding.
+    assert abs(found.log_evidence - problem.log_evidence) < 1e-6
+    assert found.sd < 1e-3
 
 
 @pytest.mark.parametrize("family", ["banana", "cut", "flat", "decay"])

@@ -7,6 +7,7 @@ from matplotlib.contour import ContourSet
 
 import fwbq
 from fwbq import plots
+from fwbq.plots.style import plus_minus
 
 
 @pytest.fixture(autouse=True)
@@ -164,4 +165,4 @@ def test_the_number_of_evaluations_is_said_once(ridge):
     [(-0.00152, 0.61, "0.00 ± 0.61"), (123.456, 12.3, "123 ± 12"), (1e-9, 1e-11, "1e-09 ± 1e-11"), (3.0, 0.0, "3")],
 )
 def test_a_mean_has_the_digits_that_its_error_leaves(mean, sd, text):
-    assert plots._plus_minus(mean, sd) == text
+    assert plus_minus(mean, sd) == text

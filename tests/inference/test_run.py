@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fwbq
-from fwbq.problems.likelihoods import banana, cut
+from fwbq.problems.likelihoods import banana, cut, gaussian
 
 PRIOR = fwbq.Gaussian([0.0, 0.0], np.eye(2))
 
@@ -209,3 +209,16 @@ def test_the_quick_result_agrees_with_the_full_one():
         abs(quick.log_evidence - full.log_evidence)
         < 5.0 * np.hypot(quick.terms.nodes, full.terms.nodes) + 0.5 * full.sd
     )
+
+
+def test_climbs_that_meet_go_on_as_one():
+    # Three climbs are raced in twelve dimensions; on a Gaussian they find the same top once its coefficients are known.
+    problem = gaussian(12, 3.0, rng=5)
+    run = fwbq.EvidenceRun(problem.prior, n=220, rng=5)
+    while not run.between_rounds and run.n_evaluations < 220:
+        x = run.ask()
+        rounded = np.unique(np.round(x, 9), axis=0)
+        assert len(rounded) == len(x)
+        run.tell(x, problem.log_likelihood(x))
+    modes = run.result().modes
+    assert len(modes) == 1 and modes[0].climbs >= 1

@@ -80,3 +80,39 @@ def test_histograms_are_sums_of_uniform_densities():
     np.testing.assert_allclose(emb.mean(X), expected, rtol=1e-12)
     # Four bins need a few panels each; unknown jumps would be closed in on by dozens of halvings.
     assert sum(len(side.edges) for side in emb.lines[0].p.sides()) < 40
+
+
+def test_a_multivariate_normal_is_a_gaussian():
+    cov = [[1.0, 0.3], [0.3, 2.0]]
+    measure = as_measure(stats.multivariate_normal([1.0, 2.0], cov))
+    assert isinstance(measure, fwbq.Gaussian)
+    np.testing.assert_array_equal(measure.mean, [1.0, 2.0])
+    np.testing.assert_array_equal(measure.cov, cov)
+
+
+def gamma_objects():
+    """Return the same distribution as both kinds of objects, where SciPy has both."""
+    frozen = [stats.gamma(2.0)]
+    return [*frozen, stats.make_distribution(stats.gamma)(a=2.0)] if hasattr(stats, "make_distribution") else frozen
+
+
+@pytest.mark.parametrize("prior", gamma_objects(), ids=lambda p: type(p).__name__)
+def test_a_distribution_is_a_prior(prior):
+    """Three exponential data with sum 3 have a rate r ~ Gamma(2): the evidence is Gamma(5) / (Gamma(2) 4^5).
+
+    A start, and a point of one's own, are mapped to the quantiles of the prior.
+    """
+
+    def log_likelihood(x):
+        return 3.0 * np.log(x[:, 0]) - 3.0 * x[:, 0]
+
+    found = fwbq.evidence(log_likelihood, prior, start=[1.2], n=30, rng=0)
+    low, high = found.interval(0.999)
+    assert low <= np.log(24.0 / 1024.0) <= high
+    assert high - low < 0.1
+    assert np.min(np.abs(found.points - 1.2)) < 1e-9
+    run = fwbq.EvidenceRun(prior, n=30, rng=0)
+    run.tell([[0.9]], log_likelihood(np.array([[0.9]])))
+    assert run.n_evaluations == 1
+    spread = fwbq.designs.Spread(prior, fwbq.selection.Standard(as_measure(prior)))
+    assert spread.take(3).min() > 0.0

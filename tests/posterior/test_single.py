@@ -11,7 +11,7 @@ from mpmath import mpf
 
 import fwbq
 from fwbq import posterior
-from fwbq.posterior import IntegralPosterior
+from fwbq.posterior import AveragedPosterior, IntegralPosterior
 from fwbq.process import Regression
 
 EMBEDDING = fwbq.embed(fwbq.ExpQuad(1.0), fwbq.Gaussian([0.0], [[1.0]]))
@@ -387,3 +387,6 @@ def test_reference_posteriors(reference):
 def test_a_bad_sample_size_is_named(size):
     with pytest.raises((TypeError, ValueError), match="`size` must be a whole number >= 0"):
         fwbq.condition(rule(), f(POINTS)).sample(size, rng=0)
+    averaged = AveragedPosterior((fwbq.condition(rule(), f(POINTS)),) * 2, np.array([0.5, 0.5]))
+    with pytest.raises((TypeError, ValueError), match="`size`"):
+        averaged.sample(size, rng=0)

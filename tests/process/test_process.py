@@ -8,9 +8,11 @@ from scipy import stats
 
 import fwbq
 from fwbq import posterior, process
+from fwbq._linalg import CholeskyFactor
 from fwbq.kernels import Differences
 from fwbq.posterior import AveragedPosterior, IntegralPosterior
-from fwbq.process import LengthscalePrior
+from fwbq.process import FAMILIES, LengthscalePrior, Objective, Regression
+from fwbq.process.basis import basis_functions
 from fwbq.process.likelihood import JITTER
 
 ALL = [*process.FAMILIES, *process.SCALE_MIXTURES]
@@ -73,19 +75,42 @@ def test_likelihood_against_high_precision(constant):
     assert process.log_likelihood(K, F, constant=constant) == pytest.approx(float(total), abs=1e-6)
 
 
-@pytest.mark.parametrize("constant", [True, False])
+@pytest.mark.parametrize("noisy", [False, True])
+@pytest.mark.parametrize("mean", ["none", "constant", "quadratic"])
 @pytest.mark.parametrize("family", ALL, ids=lambda f: f.name)
-def test_gradient_against_differences(family, constant):
+def test_objective_is_likelihood_and_prior_with_their_gradient(family, mean, noisy):
     theta = theta_for(family, np.random.default_rng(1))
     values = np.column_stack([F, np.cos(3.0 * X.sum(axis=1))])
     pairs = Differences.of(X)
-    k, pull = family.pullback(theta, pairs)
-    K = pairs.matrix(k, 1.0)
-    np.testing.assert_allclose(K, family.gram(theta, X), rtol=1e-12, atol=1e-15)
-    gradient = pull(2.0 * pairs.pairs(process.regress(K, values, constant=constant).sensitivity()))
+    k, _ = family.pullback(theta, pairs)
+    np.testing.assert_allclose(pairs.matrix(k, 1.0), family.gram(theta, X), rtol=1e-12, atol=1e-15)
+    prior = LengthscalePrior(np.full(X.shape[1], 0.7))
+    H = None if mean == "none" else basis_functions(mean, X)
+    noise = np.linspace(0.0, 0.2, len(X)) if noisy else np.zeros(len(X))
+    objective = Objective(family, prior, pairs, values, H, noise)
+
+    def direct(at):
+        C = family.gram(at, X) + np.diag(noise)
+        shift = at - prior.location(family)
+        likelihood = Regression(CholeskyFactor.with_jitter(C, JITTER), values, H).log_likelihood()
+        return likelihood - 0.5 * shift @ prior.precision(family) @ shift
+
+    value, gradient = objective.gradient(theta)
+    assert value == pytest.approx(direct(theta), rel=1e-9) == objective.value(theta)
     for i, h in enumerate(1e-5 * np.eye(len(theta))):
-        up, down = (process.log_likelihood(family.gram(theta + s * h, X), values, constant=constant) for s in (1, -1))
-        assert gradient[i] == pytest.approx((up - down) / 2e-5, rel=2e-4, abs=2e-4)
+        assert gradient[i] == pytest.approx((direct(theta + h) - direct(theta - h)) / 2e-5, rel=2e-4, abs=2e-4)
+
+
+def test_objective_is_stationary_at_its_maximum():
+    prior = LengthscalePrior(np.full(X.shape[1], 0.7))
+    objective = Objective(FAMILIES[1], prior, Differences.of(X), F - F[0], np.ones((len(X), 1)))
+    theta, height = objective.maximise([objective.location], iterations=200, ftol=1e-14, gtol=1e-6)
+    value, gradient = objective.gradient(theta)
+    assert height == value > objective.value(objective.location)
+    curvature = objective.curvature(theta)
+    # A Newton step from there is nothing beside the width of the peak, and no direction leads up.
+    assert np.linalg.eigvalsh(curvature)[0] > 0.0
+    assert gradient @ np.linalg.solve(curvature, gradient) < 1e-4
 
 
 def test_columns_add_up_and_constant_ones_say_nothing():

@@ -7,6 +7,7 @@ import shutil
 import numpy as np
 import pytest
 
+from fwbq.chema import Dataset
 from fwbq.report import write_report
 from fwbq.selection import Rest
 
@@ -35,8 +36,7 @@ def pages(build_comparison, tmp_path_factory):
     rng = np.random.default_rng(0)
     centre = rng.normal(-20.0, 3.0, len(KINETIC))
     centre[27:29] = -5.0, -5.3
-    mmd = [[10, 0.1], [20, 0.02], [40, 0.003]]
-    settings = {"enzymes": 26, "mmd": mmd}
+    settings = {"enzymes": 26}
     pairs = [(f"K{a:04d}", f"K{b:04d}") for a, b in rng.integers(0, 10_000, (1000, 2))]
     comparisons = {
         "kinetic": build_comparison(KINETIC, centre, (0.3, 0.2, 0.08), (10, 20, 40), settings=settings),
@@ -45,8 +45,15 @@ def pages(build_comparison, tmp_path_factory):
         ),
         "hostile": build_comparison(HOSTILE, np.linspace(0.0, -3.0, len(HOSTILE)), (0.6, 0.3), settings={"enzymes": 2}),
         "single": build_comparison(["only"], [-3.0]),
+        "hopeless": build_comparison(list("abcde"), [0.0, -5.0, -60.0, -70.0, -80.0]),
+        "fitted": build_comparison([("E7", "E19"), ("E19",), ()], [0.0, -1.0, -9.0]),
     }
-    return {name: write_report(made, folder / f"{name}.html").as_uri() for name, made in comparisons.items()}
+    early = Dataset.example().select(enzymes=["E7", "E19"])
+    late = Dataset(early.times[10:], early.substrate[10:], early.phospho[10:], early.enzymes[10:], early.names)
+    data = {"fitted": Dataset.combine([early, late], ["early", "late"])}
+    return {
+        name: write_report(made, folder / f"{name}.html", data.get(name)).as_uri() for name, made in comparisons.items()
+    }
 
 
 @pytest.fixture(scope="module")
@@ -142,8 +149,8 @@ def fresh(kinetic):
 
 
 def test_the_figures_and_the_table_are_drawn(fresh):
-    assert "{mTOR, S6K} is the MAP with probability 0.9" in fresh.find_element(By.CLASS_NAME, "headline").text
-    for name in ("probabilities", "inclusion", "history", "error", "mmd"):
+    assert "{mTOR, S6K} is the most probable of 352 models" in fresh.find_element(By.CLASS_NAME, "headline").text
+    for name in ("probabilities", "inclusion", "history", "error"):
         assert (
             fresh.execute_script("return document.querySelectorAll(arguments[0]).length", f"#plot-{name} .main-svg") > 0
         )
@@ -205,8 +212,11 @@ def test_order_and_number_of_boxes(fresh):
     assert drawn(fresh)[:3] == ["{}", "{mTOR}", "{S6K}"]
     Select(by_id(fresh, "show")).select_by_value("all")
     until(fresh, "return document.getElementById('plot-probabilities').data[2].x.length === 352")
+    # With 350 models of hardly any probability the axis starts logarithmic.
+    assert by_id(fresh, "log").is_selected()
+    assert fresh.execute_script("return document.getElementById('plot-probabilities').layout.yaxis.type") == "log"
     by_id(fresh, "log").click()
-    until(fresh, "return document.getElementById('plot-probabilities').layout.yaxis.type === 'log'")
+    until(fresh, "return document.getElementById('plot-probabilities').layout.yaxis.type !== 'log'")
 
 
 def test_pointing_at_a_box_names_the_model(fresh):
@@ -275,16 +285,18 @@ def test_dark_and_light(fresh):
     light = fresh.execute_script(ground), fresh.execute_script(ink)
     by_id(fresh, "theme").click()
     until(fresh, f"return (() => {{ {ink} }})() !== '{light[1]}'")
-    assert by_id(fresh, "theme").get_attribute("aria-pressed") == "true"
+    assert by_id(fresh, "theme").text == "Light theme"
     assert sum(int(c) for c in fresh.execute_script(ground)[4:-1].split(",")) < 150
     by_id(fresh, "theme").click()
     until(fresh, f"return (() => {{ {ink} }})() === '{light[1]}'")
     assert fresh.execute_script(ground) == light[0]
+    assert by_id(fresh, "theme").text == "Dark theme"
 
 
 def test_the_page_on_a_phone_in_the_dark(show):
     browser = show("kinetic", 360, "dark")
     assert browser.execute_script("return document.documentElement.dataset.theme") == "dark"
+    assert by_id(browser, "theme").text == "Light theme"
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 360
     wide = browser.execute_script(
         "return Array.from(document.querySelectorAll('.plot, section, .controls > *'))"
@@ -302,6 +314,27 @@ def test_a_thousand_of_fifty_million(show):
     until(browser, "return document.getElementById('plot-probabilities').data[2].x.length === 1000")
     assert "the most probable of 50,005,001" in by_id(browser, "count").text
     assert drawn(browser) == []
+    quiet(browser)
+
+
+def test_models_below_the_floor_of_the_logarithmic_axis_have_no_box(show):
+    browser = show("hopeless")
+    boxes = "return document.getElementById('plot-probabilities').data.slice(0, 2).map(t => t.x.length)"
+    assert by_id(browser, "log").is_selected() and browser.execute_script(boxes) == [1, 1]
+    assert "3 with a probability below 10⁻¹² have no box on this scale" in by_id(browser, "count").text
+    by_id(browser, "log").click()
+    until(browser, "return document.getElementById('plot-probabilities').data[0].x.length === 4")
+    assert "no box" not in by_id(browser, "count").text
+    quiet(browser)
+
+
+def test_data_and_fitted_curves(show):
+    browser = show("fitted")
+    traces = "return Array.from(document.getElementById('plot-levels').data, t => [t.name || '', t.x.length])"
+    first = dict(browser.execute_script(traces))
+    assert {"{E7, E19}", "measured S*", "measured S"} <= set(first) and first["measured S*"] == 21
+    Select(by_id(browser, "condition")).select_by_visible_text("late")
+    until(browser, "return document.getElementById('plot-levels').data.at(-1).x.length === 11")
     quiet(browser)
 
 

@@ -1,5 +1,7 @@
 """Posteriors of evidences: distribution functions, P(MAP), and the process on the log likelihood."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -8,9 +10,9 @@ import fwbq
 from fwbq import chema
 from fwbq.designs import Spread
 from fwbq.kernels import Matern52
-from fwbq.selection import Evidences, LogScale, Standard, map_probabilities
-from fwbq.selection.evidence import leader
+from fwbq.selection import Evidences, LogScale, Standard, map_probabilities, map_probability
 from fwbq.selection.log_process import LogProcess
+from fwbq.selection.map_probability import leader
 from fwbq.selection.nodes import nodes
 from fwbq.studies import calibration
 
@@ -82,6 +84,45 @@ def test_map_probabilities_of_equals_and_of_extremes():
     assert of([5.0], [1.0]) == pytest.approx([1.0])
     two = of([0.0, 1.0], [0.4, 0.3])
     assert two[1] > 0.9 and two.sum() == pytest.approx(1.0)
+
+
+def many(m: int, seed: int) -> Evidences:
+    rng = np.random.default_rng(seed)
+    return Evidences(
+        np.full(m, "log"), rng.normal(0.0, 1.0, m), rng.uniform(0.05, 0.6, m), rng.choice([3.0, 9.0, np.inf], m),
+        np.zeros(m),
+    )  # fmt: skip
+
+
+def test_many_contenders_have_the_map_probabilities_of_the_whole_grid(monkeypatch):
+    evidences, log_prior = many(300, 1), np.full(300, -np.log(300.0))
+    whole = map_probabilities(evidences, log_prior)
+    monkeypatch.setattr(map_probability, "_COARSE", 30)
+    quick = map_probabilities(evidences, log_prior)
+    # What the contenders behind the leading thirty hold is known to one in 256, the number of cells of their grid.
+    behind = np.sort(whole)[:-30].sum()
+    assert behind > 0.01
+    assert 0.5 * np.abs(quick - whole).sum() < behind / 256
+
+
+@pytest.mark.parametrize("scale", [0.5, 0.0])
+def test_a_thousand_equal_models_share(scale):
+    m = 1000
+    equal = Evidences(np.full(m, "log"), np.ones(m), np.full(m, scale), np.full(m, 9.0), np.zeros(m))
+    np.testing.assert_allclose(map_probabilities(equal, np.zeros(m)), 1 / m, rtol=1e-3)
+
+
+def test_the_memory_of_map_probabilities_does_not_grow_with_the_square_of_the_models():
+    def peak(m):
+        centre, scale = np.random.default_rng(2).normal(size=m), np.full(m, 0.5)
+        evidences = Evidences(np.full(m, "log"), centre, scale, np.full(m, np.inf), np.zeros(m))
+        tracemalloc.start()
+        map_probabilities(evidences, np.zeros(m))
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return most
+
+    assert peak(8000) < 2.0 * peak(2000)
 
 
 def test_the_leader_is_the_first_of_equals():

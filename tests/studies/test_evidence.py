@@ -1,10 +1,11 @@
 """The study of log evidences: its own truths by importance sampling, and what its tables count."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 
-from fwbq import plots
+from fwbq.plots import studies as figures
 from fwbq.studies import evidence
 
 OWN = (
@@ -50,9 +51,9 @@ def test_a_row_is_the_same_every_time():
 
 
 def test_the_figure_has_a_panel_for_each_n():
-    panels = plots.evidence_study(frame())
+    panels = figures.evidence_study(frame())
     assert [panel.get_title() for panel in panels] == ["$n = 50$, 33 % held", "$n = 100$, 100 % held"]
-    panels[0].figure.clf()
+    plt.close(panels[0].figure)
 
 
 def test_the_program_writes_its_files(tmp_path, capsys):

@@ -1,9 +1,13 @@
 """The studies at small sizes: their tables have the columns that the figures need, and say what they should."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
+import pandas as pd
 import pytest
 
 import fwbq
+from fwbq.chema import Dataset
 from fwbq.studies import appendix, models, paper, simulation
 
 SMALL = (1, 5, 20)
@@ -102,17 +106,32 @@ def test_probability_table_ranks_models():
     assert set(models.probability_table(comparison, (99,))["n"]) == {20}
 
 
-def test_design_error_falls():
-    table = models.design_error(2, 40)
-    assert table["n"].tolist()[-1] == 40
-    assert table["mmd2"].iloc[-1] < 1e-3 * table["mmd2"].iloc[0]
-
-
 def test_make_writes_the_figure_and_its_tables(tmp_path):
     written = paper.make("points", tmp_path)
     assert [path.name for path in written[:2]] == ["2-points.png", "2-points.pdf"]
     assert {path.name for path in written[2:]} == {"2-points-points.csv", "2-points-density.csv"}
     assert all(path.stat().st_size > 500 for path in written)
+
+
+def test_figures_on_an_executor_are_the_same(tmp_path):
+    alone = paper.make("points", tmp_path / "alone")
+    with ThreadPoolExecutor(2) as executor:
+        ((name, together),) = paper.make_each(["points"], tmp_path / "together", executor=executor)
+    assert name == "points" and [path.name for path in together] == [path.name for path in alone]
+    assert all(a.read_bytes() == b.read_bytes() for a, b in zip(alone, together, strict=True) if a.suffix == ".csv")
+
+
+def test_the_figure_of_models_by_the_papers_method_has_its_rounds_and_a_name_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.setattr(models, "Dataset", SmallExample)
+    picture, *_, rounds = paper.make("models", tmp_path, method="sbq")
+    assert picture.name == "5-models-sbq.png"
+    assert pd.read_csv(rounds)["n"].tolist() == [10, 50, 100, 200]
+
+
+class SmallExample:
+    @staticmethod
+    def example():
+        return Dataset.example().select(enzymes=range(4))
 
 
 def test_an_unknown_figure_is_refused(tmp_path):

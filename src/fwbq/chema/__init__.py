@@ -6,16 +6,21 @@ K ~ N(1, 1/2) truncated to K >= 0.
 """
 
 from . import hpn_dream, pairs
-from .compare import KineticFamily, compare, prior
+from .compare import compare
 from .dataset import Dataset
+from .family import KineticFamily, prior
+from .fit import FittedCourse, KineticFit, fit
 from .likelihood import candidate_models, design_matrix, log_likelihood, log_likelihood_block
 
 __all__ = [
     "Dataset",
+    "FittedCourse",
     "KineticFamily",
+    "KineticFit",
     "candidate_models",
     "compare",
     "design_matrix",
+    "fit",
     "hpn_dream",
     "log_likelihood",
     "log_likelihood_block",

@@ -2,83 +2,44 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import combinations
+from math import comb
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .. import _validate
 from .._threads import one_blas_thread
-from ..measures import TruncatedGaussian
-from ..selection import Comparison, Family, LogScale, compare_families
+from ..designs import SBQ, FrankWolfe
+from ..kernels import ExpQuad
+from ..selection import Comparison, Family, compare_families
 from . import _checks
 from .dataset import Dataset
-from .likelihood import candidate_models, log_likelihood_block
+from .family import KineticFamily
+from .likelihood import CLOSED_FORM, MOST_MODELS, TRUNCATED, log_likelihood_block
+from .pairs import Models, Pairs, ScreenRules, Survivors, named, survivors, with_screened
+from .sets import Listed, Sets
+from .triples import Triples
 
-FloatArray = NDArray[np.float64]
+Method = Literal["log", "fwbq", "fwlsbq", "sbq"]
 
-
-def prior(dim: int) -> TruncatedGaussian:
-    """Return the prior of the Michaelis constants: N(1, 1/2) in each coordinate, truncated to K >= 0."""
-    return TruncatedGaussian(np.ones(dim), np.full(dim, 0.5))
-
-
-@dataclass(frozen=True, eq=False)
-class KineticFamily:
-    """The kinetic models with one number of enzymes, evaluated as a block.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        The data.
-    names : tuple of models
-        Tuples of enzyme names, all of one length.
-    truncated : bool
-        Whether V is truncated to V >= 0.
-    """
-
-    dataset: Dataset
-    names: tuple[tuple[str, ...], ...]
-    truncated: bool = False
-
-    @property
-    def measure(self) -> TruncatedGaussian:
-        """The prior of K."""
-        return prior(1 + len(self.names[0]))
-
-    @property
-    def coordinates(self) -> LogScale:
-        """Logarithmic above the level that a Michaelis constant is compared with: y_S* for K_0, y_S for the others.
-
-        The level is low among those measured (the 20 % quantile), because y / (y + K) changes fastest where y is small.
-        """
-        levels = [
-            np.concatenate([getattr(part, name)[:-1] for part in self.dataset.split()])
-            for name in ("phospho", "substrate")
-        ]
-        low = [float(np.quantile(level[level > 0.0], 0.2)) if np.any(level > 0.0) else 1.0 for level in levels]
-        return LogScale([low[0]] + [low[1]] * len(self.names[0]))
-
-    @property
-    def alike(self) -> bool:
-        """True: the models of a family are the same function of the same data, so that they share length-scales."""
-        return True
-
-    @one_blas_thread
-    def log_integrands(self, x: FloatArray, which: NDArray[np.intp]) -> FloatArray:
-        """Return log likelihoods (n, len(which))."""
-        models = [self.names[i] for i in which]
-        return log_likelihood_block(self.dataset, models, x, truncated=self.truncated, return_rank=True)[0]
-
-    def identity(self) -> Any:
-        """Return a digest of the data, and the models."""
-        digest = hashlib.sha256()
-        for part in self.dataset.split():
-            for array in (part.times, part.substrate, part.phospho, part.enzymes):
-                digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
-        return {"data": digest.hexdigest(), "truncated": self.truncated, "models": [list(name) for name in self.names]}
+#: The paper's designs.
+_DESIGNS: dict[str, Callable[..., Any]] = {
+    "fwbq": FrankWolfe,
+    "fwlsbq": partial(FrankWolfe, step="line-search"),
+    "sbq": SBQ,
+}
+#: Points at which the paper shows probabilities, and one round more for the race, which decides nothing before 20.
+PAPER_ROUNDS = (10, 50, 100, 200)
+ROUNDS = (10, 20, 50, 100, 200)
+#: More models are screened: below, the comparison of all of them takes a few seconds.
+_MANY = 5_000
+#: Points at which models are first judged: with fewer their intervals are so wide that hardly one is dropped.
+_FIRST = 20
+#: Options that the screen, which knows equal prior probabilities and the process on the log likelihood only, excludes.
+_OWN_WAY = ("prior", "kernel", "design", "budget")
 
 
 @one_blas_thread
@@ -87,25 +48,48 @@ def compare(
     *,
     max_enzymes: int = 2,
     models: Sequence[Iterable[str | int]] | None = None,
+    method: Method = "log",
     truncated: bool = False,
+    n: int | None = None,
+    stages: Sequence[int] | None = None,
+    screen: bool | ScreenRules | None = None,
     **options: Any,
 ) -> Comparison:
     """Compare the kinetic models of a data set by evidence, with the numerical error carried to the decision.
+
+    However many models there are: more than 5,000 are screened first, as :func:`fwbq.chema.pairs.screen` says. A model
+    is dropped only if at least 1,000 others with as many enzymes are better for all that their numerical errors allow;
+    the dropped ones are counted, and weighed, in ``rest``.
 
     Parameters
     ----------
     dataset : Dataset
         The data.
     max_enzymes : int, optional
-        Models have at most so many enzymes: with 26 and 2 there are 352.
+        Models have at most so many enzymes: with 26 and 2 there are 352, with 10,000 and 2 there are 50,005,001, with
+        300 and 3 there are 4,500,251.
     models : sequence of tuples, optional
         The models to compare, instead of all; enzymes by name or column index.
+    method : {"log", "fwbq", "fwlsbq", "sbq"}, optional
+        ``"log"``: a Gaussian process on the log likelihood. The others are the paper's: Bayesian quadrature of the
+        likelihood itself, at the points of Frank-Wolfe, of Frank-Wolfe with line search, or of sequential Bayesian
+        quadrature, with the paper's kernel ``ExpQuad(1.0)``. Every model is evaluated at every point (no race), at
+        n = 10, 50, 100 and 200, and the posteriors of the evidences, conditioned on being positive, are propagated to
+        the models' probabilities as in the paper. The amplitude of the process is learnt from each model's
+        likelihoods; ``amplitude=1.0`` is the paper's, in units of each model's largest likelihood.
     truncated : bool, optional
         Use the likelihood with V truncated to V >= 0, as the prior declares; the closed form of the paper is the
         default.
+    n : int, optional
+        Most points for each model; 200 by default.
+    stages : sequence of int, optional
+        Sizes of the rounds; by default 10, 20, 50, 100, 200 up to `n`.
+    screen : bool or ScreenRules, optional
+        Whether models are screened, and by which rules. By default more than 5,000 are, unless `prior`, `kernel`,
+        `design` or `budget` is given, or ``race=False``. The screen is not in the journal: it is made again.
     **options
-        `n`, `stop`, `tol`, `stages`, `prior`, `evidence`, `kernel`, `amplitude`, `design`, `race`, `executor`,
-        `journal`, `rng`, `progress`, as in :func:`fwbq.compare_models`.
+        `stop`, `tol`, `prior`, `evidence`, `kernel`, `amplitude`, `design`, `race`, `budget`, `executor`, `journal`,
+        `rng`, `progress`, as in :func:`fwbq.compare_models`.
 
     Returns
     -------
@@ -119,23 +103,106 @@ def compare(
     >>> found.best == data.regulators
     True
     """
-    if models is None:
-        chosen = candidate_models(dataset, max_enzymes)
-    else:
-        chosen = [tuple(dataset.names[j] for j in dataset.columns(model)) for model in models]
-        if not chosen:
-            _checks.fail("`models` is empty")
-    sizes = sorted({len(model) for model in chosen})
-    grouped: list[Family] = [
-        KineticFamily(dataset, tuple(model for model in chosen if len(model) == size), truncated) for size in sizes
-    ]
-    deficient = sum(_deficient(family) for family in grouped if isinstance(family, KineticFamily))
+    _validate.choice(method, "method", ("log", *_DESIGNS))
+    if method != "log":
+        options = _of_the_paper(method, options)
+    if stages is None:
+        most = _validate.count(200 if n is None else n, "n", minimum=3)
+        stages = (*(size for size in (ROUNDS if method == "log" else PAPER_ROUNDS) if size < most), most)
+    listed = None if models is None else [tuple(dataset.columns(model)) for model in models]
+    if listed is not None and not listed:
+        _checks.fail("`models` is empty: leave it out to compare all models, or name some")
+    sizes = _counted(dataset, max_enzymes, listed)
+    rules = _rules(dataset, sum(sizes.values()), screen, stages, options)
+    families: list[Family] = []
+    found: list[Survivors] = []
+    for size, count in sizes.items():
+        given = None if listed is None else [model for model in listed if len(model) == size]
+        if rules is not None and size >= 2 and count > rules.top:
+            kept = survivors(
+                _screened(dataset, size, given, truncated), rules, executor=options.get("executor"),
+                progress=options.get("progress"),
+            )  # fmt: skip
+            found.append(kept)
+            given = [tuple(model) for model in kept.models.tolist()] if given is None else _in_order(kept, given)
+        names = tuple(combinations(dataset.names, size)) if given is None else named(dataset, given)
+        families.append(KineticFamily(dataset, names, truncated))
+    deficient = sum(_deficient(family) for family in families if isinstance(family, KineticFamily))
     settings = {
-        "likelihood": "truncated (V >= 0)" if truncated else "closed form of the paper (V not truncated)",
+        "method": method,
+        "likelihood": TRUNCATED if truncated else CLOSED_FORM,
         "enzymes": dataset.n_enzymes,
+        "max_enzymes": max_enzymes if models is None else None,
         "rank_deficient_models": deficient,
     }
-    return compare_families(grouped, settings=settings | options.pop("settings", {}), **options)
+    if rules is not None and found:
+        settings |= {"screen": {"top": rules.top, "level": rules.level}}
+    result = compare_families(families, n=n, stages=stages, settings=settings | options.pop("settings", {}), **options)
+    return with_screened(result, found) if found else result
+
+
+def _of_the_paper(method: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options with which a comparison is the paper's."""
+    for name, allowed in (("evidence", "linear"), ("design", None)):
+        if options.get(name, allowed) != allowed:
+            _checks.fail(f"`{name}` is fixed by `method={method!r}`: leave it out, or take method='log'")
+    usual = {"kernel": ExpQuad(1.0), "race": False}
+    return usual | options | {"evidence": "linear", "design": _DESIGNS[method]}
+
+
+def _counted(dataset: Dataset, max_enzymes: int, listed: list[tuple[int, ...]] | None) -> dict[int, int]:
+    """Return the number of models of each size."""
+    if listed is not None:
+        return {size: sum(len(model) == size for model in listed) for size in sorted({len(m) for m in listed})}
+    largest = min(_validate.count(max_enzymes, "max_enzymes", minimum=0), dataset.n_enzymes)
+    sizes = {size: comb(dataset.n_enzymes, size) for size in range(largest + 1)}
+    many = sum(count for size, count in sizes.items() if size > 2)
+    if many > MOST_MODELS:
+        _checks.fail(
+            f"`max_enzymes={max_enzymes}` with {dataset.n_enzymes:,} enzymes gives {many:,} models with three enzymes "
+            f"or more; at most {MOST_MODELS:,} can be compared: choose fewer enzymes, e.g. the leading ones of a "
+            "comparison with `max_enzymes=2`"
+        )
+    return sizes
+
+
+def _rules(
+    dataset: Dataset, count: int, screen: bool | ScreenRules | None, stages: Sequence[int], options: dict[str, Any]
+) -> ScreenRules | None:
+    """Return by which rules models are screened; None when they are not."""
+    fixed = [f"`{name}`" for name in _OWN_WAY if options.get(name) is not None]
+    fixed += ["`race=False`"] if options.get("race") is False else []
+    fixed += ['`evidence="linear"`'] if options.get("evidence", "log") != "log" else []
+    fixed += ["fewer than three rates of change in a condition"] if min(dataset.n_increments) < 3 else []
+    if screen is None:
+        screen = not fixed and count > _MANY
+    if screen is False and count > MOST_MODELS:
+        _checks.fail(
+            f"{count:,} models cannot be compared one by one, and are not screened with "
+            f"{', '.join(fixed) or '`screen=False`'}: change that, or choose fewer enzymes"
+        )
+    if screen is False:
+        return None
+    if fixed:
+        _checks.fail(f"`screen` cannot be combined with {', '.join(fixed)}: set `screen=False`, or change that")
+    if isinstance(screen, ScreenRules):
+        return screen
+    rounds = tuple(size for size in stages[:-1] if size >= _FIRST) or (max(4, min(_FIRST, *stages)),)
+    return ScreenRules(rounds, enough=_MANY)
+
+
+def _screened(dataset: Dataset, size: int, given: list[tuple[int, ...]] | None, truncated: bool) -> Models:
+    if given is not None:
+        return Listed(dataset, np.array(given, dtype=np.intp), truncated)
+    if truncated or size > 3:
+        return Sets(dataset, size, truncated)
+    return Pairs(dataset) if size == 2 else Triples(dataset)
+
+
+def _in_order(kept: Survivors, given: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Return the survivors of a list in its own order."""
+    alive = {tuple(model) for model in kept.models.tolist()}
+    return [model for model in given if model in alive]
 
 
 def _deficient(family: KineticFamily) -> int:

@@ -20,6 +20,8 @@ from .truncated import MOST_COLUMNS, log_truncation_ratio
 __all__ = ["candidate_models", "design_matrix", "log_likelihood", "log_likelihood_block"]
 
 Model = tuple[str | int, ...]
+# What is said of the two likelihoods.
+CLOSED_FORM, TRUNCATED = "closed form of the paper (V not truncated)", "truncated (V >= 0)"
 RankArray = NDArray[np.int64]
 
 # Pairs whose residual loses more than this to cancellation in the fast formula are computed again by Gram-Schmidt:
@@ -30,7 +32,7 @@ _BLOCK = 32_000
 # The same where single matrices are made: fewer and larger steps.
 _MATRICES = 500_000
 # Models that are listed as tuples of names: five million of 80 bytes take 400 MB.
-_MOST_MODELS = 5_000_000
+MOST_MODELS = 5_000_000
 
 
 def candidate_models(dataset: Dataset, max_enzymes: int = 2) -> list[tuple[str, ...]]:
@@ -60,10 +62,8 @@ def candidate_models(dataset: Dataset, max_enzymes: int = 2) -> list[tuple[str, 
     for r in range(1, min(most, e) + 1):
         term = term * (e - r + 1) // r
         size += term
-    if size > _MOST_MODELS:
-        _checks.fail(
-            f"{size:,} models are too many to list; fwbq.chema.pairs.screen compares all pairs without listing them"
-        )
+    if size > MOST_MODELS:
+        _checks.fail(f"{size:,} models are too many to list; fwbq.chema.compare screens them without a list")
     return [model for r in range(min(most, e) + 1) for model in combinations(dataset.names, r)]
 
 

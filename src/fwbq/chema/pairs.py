@@ -23,7 +23,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,20 +34,20 @@ from .._gauss import tensor_grid
 from .._linalg import CholeskyFactor
 from .._threads import one_blas_thread
 from ..designs import Spread
-from ..evaluation import Progress
+from ..evaluation import Progress, in_order
 from ..kernels import Kernel
 from ..process import Regression
 from ..selection import Comparison, LogScale, Rest, compare_families
 from ..selection.log_process import _RISE, LogProcess
 from ..selection.nodes import Nodes, nodes
 from . import _checks
-from .compare import KineticFamily, prior
 from .dataset import Dataset
+from .family import KineticFamily, prior
 from .gauss import gauss_rule
 from .kinetics import Base, Columns, FloatArray, Increments, increments
-from .likelihood import block_at
+from .likelihood import CLOSED_FORM, block_at
 
-__all__ = ["screen"]
+__all__ = ["Pairs", "ScreenRules", "Survivors", "screen", "survivors"]
 
 IntArray = NDArray[np.intp]
 
@@ -57,9 +57,12 @@ _ROWS, _COLUMNS = 64, 64
 _STRIP = 256
 # Rows, of the enzymes best alone, whose pairs are tried first to learn how good the best are.
 _PILOT = 32
-# Gauss nodes per coordinate in the first round and in the others. On the shipped example at n = 20 the log evidences
-# are within 0.03 and 0.002 of those of the full rule of the comparison; how far they are on the data is measured.
-_NODES, _MORE_NODES = 6, 12
+# Gauss nodes per coordinate in the first round and in the others, by the number of enzymes. On the shipped example at
+# n = 20 the log evidences of pairs are within 0.03 and 0.002 of those of the full rule of the comparison; how far they
+# are on the data is measured.
+_NODES = {2: (6, 12), 3: (6, 8)}
+# The same for models with more enzymes: four thousand nodes in six dimensions.
+_FEWEST_NODES = (4, 4)
 # 1 - c^2 below this is rounding: such pairs are not judged by the fast formula but kept.
 _COLLINEAR = 1e-9
 # Pairs judged at a time: their values at some hundred points take a few megabytes.
@@ -321,8 +324,7 @@ def _strip(dataset: Dataset, judge: _Judge, floor: float, top: int, most: int, f
     parts = increments(dataset)
     left = [_left(part, judge.points, np.arange(first, last)) for part in parts]
     right = [_right(part, judge.points, np.arange(first, dataset.n_enzymes)) for part in parts]
-    kernel, sieve = _Kernel(left, right, _constant(parts)), _Sieve(judge)
-    found = []
+    kernel, sifter = _Kernel(left, right, _constant(parts)), _Sifter(judge, floor)
     for i in range(0, last - first, _ROWS):
         rows = slice(i, min(i + _ROWS, last - first))
         for j in range(i, dataset.n_enzymes - first, _COLUMNS):
@@ -330,31 +332,244 @@ def _strip(dataset: Dataset, judge: _Judge, floor: float, top: int, most: int, f
             values, collinear = kernel(rows, columns)
             a, b = np.divmod(np.arange(values.shape[1]), columns.stop - columns.start)
             pairs = first + np.stack([a + i, b + j], axis=1)
-            found.append(_sifted(judge, sieve, values, pairs, collinear, floor))
-    return _Found.merge(found).keep(top, most)
+            sifter.add(values, pairs, pairs[:, 0] < pairs[:, 1], collinear)
+    return sifter.found().keep(top, most)
 
 
-def _sifted(
-    judge: _Judge,
-    sieve: _Sieve,
-    values: FloatArray,
-    pairs: IntArray,
-    collinear: NDArray[np.bool_] | None,
-    floor: float,
-) -> _Found:
-    valid = pairs[:, 0] < pairs[:, 1]
-    # The sieve has a jitter and rounding of its own: the margin.
-    centre, width = sieve(values.copy())
-    promising = valid & (centre + width + _MARGIN >= floor)
-    if collinear is not None:
-        promising |= valid & collinear
-    lost = centre[valid & ~promising]
-    at = np.flatnonzero(promising)
-    centre, width = judge(values[:, at]) if len(at) else (np.empty(0), np.empty(0))
-    if collinear is not None:
-        width = np.where(collinear[at], np.inf, width)
-    found = _Found(pairs[at], centre, width, len(lost), float(logsumexp(lost)) if len(lost) else -np.inf)
-    return found.only(centre + width >= floor)
+class _Sifter:
+    """Blocks of models go in, what may be among the best comes out.
+
+    The sieve looks at all of a block. What it leaves waits until there is enough for the judge, which is slow to begin
+    with and then as quick for a thousand models as for ten.
+    """
+
+    def __init__(self, judge: _Judge, floor: float) -> None:
+        self._judge, self._sieve, self._floor = judge, _Sieve(judge), floor
+        self._waiting: list[tuple[FloatArray, IntArray, NDArray[np.bool_]]] = []
+        self._found: list[_Found] = []
+
+    def add(
+        self,
+        values: FloatArray,
+        models: IntArray,
+        valid: NDArray[np.bool_] | None = None,
+        collinear: NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Take the values (n, m) of models (m, size); those not `valid` are passed over."""
+        counted = np.ones(len(models), dtype=bool) if valid is None else valid
+        # The sieve has a jitter and rounding of its own: the margin.
+        centre, width = self._sieve(values.copy())
+        promising = counted & (centre + width + _MARGIN >= self._floor)
+        if collinear is not None:
+            promising |= counted & collinear
+        lost = centre[counted & ~promising]
+        size = models.shape[1]
+        self._found.append(_Found(np.empty((0, size), np.intp), np.empty(0), np.empty(0), len(lost), _log_sum(lost)))
+        at = np.flatnonzero(promising)
+        if len(at):
+            doubtful = np.zeros(len(at), dtype=bool) if collinear is None else collinear[at]
+            self._waiting.append((values[:, at], models[at], doubtful))
+        if sum(len(waiting[1]) for waiting in self._waiting) >= _PAIRS_AT_ONCE:
+            self._decide()
+
+    def found(self) -> _Found:
+        """Return what may be among the best, and the weight of the rest."""
+        self._decide()
+        return _Found.merge(self._found)
+
+    def _decide(self) -> None:
+        if not self._waiting:
+            return
+        values, models, doubtful = (
+            np.concatenate(part, axis=axis)
+            for part, axis in zip(zip(*self._waiting, strict=True), (1, 0, 0), strict=True)
+        )
+        self._waiting = []
+        centre, width = self._judge(values)
+        width = np.where(doubtful, np.inf, width)
+        self._found.append(_Found(models, centre, width, 0, -np.inf).only(centre + width >= self._floor))
+
+
+def _log_sum(logs: FloatArray) -> float:
+    """Return the log of the sum of exponentials, -inf of none."""
+    if not len(logs):
+        return -np.inf
+    top = float(logs.max())
+    return top + float(np.log(np.sum(np.exp(logs - top)))) if np.isfinite(top) else top
+
+
+@dataclass(frozen=True, eq=False)
+class ScreenRules:
+    """The rules by which models are screened.
+
+    Attributes
+    ----------
+    n : tuple of int
+        Points of the design in the rounds, increasing.
+    top : int
+        How many of the best models of a size must not be lost.
+    most : int
+        Models to keep after a round at most: what limits memory when the data do not tell them apart.
+    level : float
+        Probability that a log evidence leaves its interval, on either side.
+    listed : int
+        Models to keep after the last round at most.
+    enough : int
+        The race ends before its last round when no more models than these are left.
+    """
+
+    n: tuple[int, ...] = (20, 50, 100)
+    top: int = 1000
+    most: int = 2_000_000
+    level: float = 1e-3
+    listed: int = 20_000
+    enough: int = 0
+
+    def __post_init__(self) -> None:
+        sizes = tuple(_validate.count(size, "n", minimum=4) for size in self.n)
+        if not sizes or list(sizes) != sorted(set(sizes)):
+            _checks.fail("`n` must be increasing numbers of points, such as (20, 50, 100, 200)")
+        top = _validate.count(self.top, "top")
+        most = max(_validate.count(self.most, "most"), top)
+        level = _validate.probability(self.level, "level")
+        _validate.freeze(self, n=sizes, top=top, most=most, level=level, listed=max(self.listed, top))
+
+
+@dataclass(frozen=True, eq=False)
+class Survivors:
+    """What a race left.
+
+    Attributes
+    ----------
+    models : (m, size) int array
+        Columns of the enzymes of the models that stood, in lexicographic order.
+    rounds : tuple of dict
+        ``n``, ``models`` and ``survived`` of each round.
+    dropped : int
+        How many models were dropped.
+    log_dropped : float
+        Log of the sum of their evidences.
+    capped : bool
+        Whether models were dropped for their number alone.
+    """
+
+    models: IntArray
+    rounds: tuple[dict[str, int], ...]
+    dropped: int
+    log_dropped: float
+    capped: bool
+
+    @property
+    def evaluations(self) -> int:
+        """Likelihoods evaluated: values of a round are not kept for the next, they would take too much memory."""
+        return sum(each["models"] * each["n"] for each in self.rounds)
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """All pairs of the enzymes of a data set, as the first round of a race takes them: in strips of rows."""
+
+    dataset: Dataset
+
+    @property
+    def size(self) -> int:
+        """Enzymes in a model."""
+        return 2
+
+    @property
+    def truncated(self) -> bool:
+        """False: only the closed form of the paper is as fast as this."""
+        return False
+
+    def __len__(self) -> int:
+        return self.dataset.n_enzymes * (self.dataset.n_enzymes - 1) // 2
+
+    def pilot(self) -> IntArray:
+        """Return some models that are likely to be good."""
+        return likely(self.dataset, 2)
+
+    def parts(self) -> Iterable[int]:
+        """Return the tasks of the first round."""
+        return range(0, self.dataset.n_enzymes, _STRIP)
+
+    def judged(self, judge: _Judge, floor: float, rules: ScreenRules, part: int) -> tuple[_Found, int]:
+        """Return what may be among the best of one task, and how many models it had."""
+        last = min(part + _STRIP, self.dataset.n_enzymes)
+        count = sum(self.dataset.n_enzymes - 1 - a for a in range(part, last))
+        return _strip(self.dataset, judge, floor, rules.top, rules.most, part), count
+
+
+class Models(Protocol):
+    """Models of one size that can be screened."""
+
+    @property
+    def dataset(self) -> Dataset:
+        """The data."""
+
+    @property
+    def size(self) -> int:
+        """Enzymes in a model."""
+
+    @property
+    def truncated(self) -> bool:
+        """Whether rates are truncated."""
+
+    def __len__(self) -> int: ...
+
+    def pilot(self) -> IntArray:
+        """Return some models that are likely to be good, as columns of their enzymes, (m, size)."""
+
+    def parts(self) -> Iterable[Any]:
+        """Return the tasks of the first round."""
+
+    def judged(self, judge: _Judge, floor: float, rules: ScreenRules, part: Any) -> tuple[_Found, int]:
+        """Return what may be among the best of one task, and how many models it had."""
+
+
+@one_blas_thread
+def survivors(
+    models: Models, rules: ScreenRules, *, executor: Executor | None = None, progress: bool | None = None
+) -> Survivors:
+    """Screen models of one size: drop those that at least ``rules.top`` others are certainly better than.
+
+    Parameters
+    ----------
+    models : Models
+        Such as :class:`Pairs`.
+    rules : ScreenRules
+        What must not be lost.
+    executor : concurrent.futures.Executor, optional
+        Where models are judged; the answer is the same for any, to the last bit.
+    progress : bool, optional
+        Show progress; by default on a terminal.
+    """
+    dataset, size = models.dataset, models.size
+    if min(dataset.n_increments) < 3:
+        _checks.fail("`dataset` must have at least three increments per condition, or no pair can be told from another")
+    places = KineticFamily(dataset, (dataset.names[:size],)).coordinates
+    measure = prior(1 + size)
+    design, full = Spread(measure, places).take(rules.n[-1]), nodes(measure, places)
+    rounds: list[dict[str, int]] = []
+    found = _Found(np.empty((0, size), dtype=np.intp), np.empty(0), np.empty(0), 0, -np.inf)
+    for step, n in enumerate(rules.n):
+        entered = rounds[-1]["survived"] if rounds else len(models)
+        if rounds and entered <= max(rules.enough, rules.top):
+            break
+        judge = _Judge(design[:n], places.forward(design[:n]), _race_nodes(places, size, later=step > 0), rules.level)
+        with Progress(entered, f"screen at {n} points", progress) as bar:
+            if step == 0:
+                judge, floor = _pilot(models, judge, full, rules.top)
+                task = partial(models.judged, judge, floor, rules)
+                for _, (part, count) in in_order(executor, task, models.parts()):
+                    found = _Found.merge([found, part]).keep(rules.top, rules.most)
+                    bar.advance(count)
+            else:
+                found = _again(models, judge, full, found, executor, bar).keep(rules.top, rules.most)
+        rounds.append({"n": n, "models": entered, "survived": len(found.pairs)})
+    if len(found.pairs) > rules.listed:
+        found = found.keep(rules.top, rules.listed)
+    order = np.lexsort(tuple(found.pairs[:, j] for j in reversed(range(size))))
+    return Survivors(found.pairs[order], tuple(rounds), found.dropped, found.log_dropped, found.capped)
 
 
 @one_blas_thread
@@ -418,101 +633,111 @@ def screen(
     >>> result.best == data.regulators, result.n_models
     (True, 821)
     """
-    sizes = [_validate.count(size, "n", minimum=4) for size in n]
-    if not sizes or sizes != sorted(set(sizes)):
-        _checks.fail("`n` must be increasing numbers of points, such as (20, 50, 100, 200)")
-    wanted, limit = _validate.count(top, "top"), _validate.count(most, "most")
-    chance = _validate.probability(level, "level")
+    sizes = tuple(n)
+    rules = replace(ScreenRules(sizes, top, most, level, listed=most), n=sizes[:-1] or sizes)
     if dataset.n_enzymes < 2:
         _checks.fail("`dataset` must have at least two enzymes, or there are no pairs")
-    if min(dataset.n_increments) < 3:
-        _checks.fail("`dataset` must have at least three increments per condition, or no pair can be told from another")
-    limit = max(limit, wanted)
-    places = KineticFamily(dataset, (dataset.names[:2],)).coordinates
-    design, full = Spread(prior(3), places).take(sizes[-1]), nodes(prior(3), places)
-    rounds: list[dict[str, int]] = []
-    enzymes = dataset.n_enzymes
-    strips = range(0, enzymes, _STRIP)
-    total = enzymes * (enzymes - 1) // 2
-    found = _Found(np.empty((0, 2), dtype=np.intp), np.empty(0), np.empty(0), 0, -np.inf)
-    with Progress(len(strips) + len(sizes) - 1, "pairs", progress) as bar:
-        for step, size in enumerate(sizes[:-1] or sizes):
-            rule = _race_nodes(places, _MORE_NODES if step else _NODES)
-            judge = _Judge(design[:size], places.forward(design[:size]), rule, chance)
-            if step == 0:
-                judge, floor = _pilot(dataset, judge, full, wanted)
-                task = partial(_strip, dataset, judge, floor, wanted, limit)
-                for part in map(task, strips) if executor is None else executor.map(task, strips):
-                    found = _Found.merge([found, part]).keep(wanted, limit)
-                    bar.advance(1)
-            else:
-                found = _again(dataset, judge, full, found, executor)
-                bar.advance(1)
-                found = found.keep(wanted, limit)
-            entered = total if step == 0 else rounds[-1]["survived"]
-            rounds.append({"n": size, "pairs": entered, "survived": len(found.pairs)})
-        order = np.lexsort((found.pairs[:, 1], found.pairs[:, 0]))
-        names = [dataset.names[j] for j in range(enzymes)]
-        families = [
-            KineticFamily(dataset, ((),)),
-            KineticFamily(dataset, tuple((name,) for name in names)),
-            KineticFamily(dataset, tuple((names[a], names[b]) for a, b in found.pairs[order])),
-        ]
-        settings = {
-            "likelihood": "closed form of the paper, rates not truncated",
-            "rounds": rounds,
-            "top": wanted,
-            "level": chance,
-        }
-        result = compare_families(families, stages=(sizes[-1],), race=False, rng=rng, progress=False, settings=settings)
-        bar.advance(1)
-    everything = 1 + enzymes + total
-    log_prior = np.full(len(result), -np.log(everything))
-    status = f"screened {total:,} pairs, {len(found.pairs):,} of them compared at {sizes[-1]} points"
-    if found.capped:
-        status += f"; more than {limit:,} would have survived a round, and only the best {limit:,} were kept"
-    rest = Rest(found.dropped, found.log_dropped - float(np.log(everything))) if found.dropped else None
-    return replace(result, log_prior=log_prior, status=status, rest=rest)
+    found = survivors(Pairs(dataset), rules, executor=executor, progress=progress)
+    families = [
+        KineticFamily(dataset, ((),)),
+        KineticFamily(dataset, tuple((name,) for name in dataset.names)),
+        KineticFamily(dataset, named(dataset, found.models.tolist())),
+    ]
+    settings = {"likelihood": CLOSED_FORM, "top": rules.top, "level": rules.level}
+    result = compare_families(families, stages=(sizes[-1],), race=False, rng=rng, progress=progress, settings=settings)
+    return with_screened(result, [found])
 
 
-def _again(dataset: Dataset, judge: _Judge, full: Nodes, found: _Found, executor: Executor | None) -> _Found:
-    """Judge the pairs of an earlier round by more points."""
+def named(dataset: Dataset, models: Iterable[Iterable[int]]) -> tuple[tuple[str, ...], ...]:
+    """Return models, given as columns of their enzymes, as tuples of names."""
+    return tuple(tuple(dataset.names[j] for j in model) for model in models)
+
+
+def with_screened(result: Comparison, found: Sequence[Survivors]) -> Comparison:
+    """Return a comparison of survivors as one of all the models that were screened.
+
+    Prior probabilities are equal among all; the dropped models become the `rest`; their evaluations are counted.
+    """
+    dropped = sum(each.dropped for each in found)
+    total = len(result) + dropped
+    spent = sum(each.evaluations for each in found)
+    entered = sum(each.rounds[0]["models"] for each in found)
+    kept = sum(len(each.models) for each in found)
+    status = f"screened {entered:,} models, {kept:,} of them compared; {result.status}"
+    if any(each.capped for each in found):
+        status += (
+            f"; more would have survived, and only the best {kept:,} were kept: the data do not tell the models apart, "
+            "and P(MAP) is among those kept"
+        )
+    log_weight = float(logsumexp([each.log_dropped for each in found])) - float(np.log(total))
+    stages = tuple(replace(stage, evaluations=stage.evaluations + spent) for stage in result.stages)
+    rounds = [{"enzymes": each.models.shape[1]} | row for each in found for row in each.rounds]
+    return replace(
+        result,
+        log_prior=np.full(len(result), -np.log(total)),
+        status=status,
+        stages=stages,
+        settings=result.settings | {"rounds": rounds},
+        rest=Rest(dropped, log_weight) if dropped else None,
+    )
+
+
+def _again(
+    models: Models, judge: _Judge, full: Nodes, found: _Found, executor: Executor | None, bar: Progress
+) -> _Found:
+    """Judge the models of an earlier round by more points."""
+    dataset, truncated = models.dataset, models.truncated
     best = np.argsort(-found.centre, kind="stable")[:_LEADING]
-    judge = judge.fitted(block_at(increments(dataset), found.pairs[best], judge.points)[0], full)
+    judge = judge.fitted(block_at(increments(dataset), found.pairs[best], judge.points, truncated=truncated)[0], full)
     chunks = [found.pairs[i : i + _PAIRS_AT_ONCE] for i in range(0, len(found.pairs), _PAIRS_AT_ONCE)]
-    task = partial(_judged, dataset, judge)
-    results = list(map(task, chunks) if executor is None else executor.map(task, chunks))
-    centre, width = (np.concatenate([result[i] for result in results]) for i in range(2))
+    centre, width = np.empty(len(found.pairs)), np.empty(len(found.pairs))
+    start = 0
+    for chunk, bounds in in_order(executor, partial(_judged, dataset, judge, truncated), chunks):
+        centre[start : start + len(chunk)], width[start : start + len(chunk)] = bounds
+        start += len(chunk)
+        bar.advance(len(chunk))
     return replace(found, centre=centre, width=width)
 
 
 @one_blas_thread
-def _judged(dataset: Dataset, judge: _Judge, pairs: IntArray) -> tuple[FloatArray, FloatArray]:
-    return judge(block_at(increments(dataset), pairs, judge.points)[0])
+def _judged(dataset: Dataset, judge: _Judge, truncated: bool, models: IntArray) -> tuple[FloatArray, FloatArray]:
+    return judge(block_at(increments(dataset), models, judge.points, truncated=truncated)[0])
 
 
-def _race_nodes(places: LogScale, size: int) -> Nodes:
-    """Return a small tensor Gauss rule for the prior of K."""
+def _race_nodes(places: LogScale, enzymes: int, *, later: bool) -> Nodes:
+    """Return a small tensor Gauss rule for the prior of K of models with so many enzymes."""
+    size = _NODES.get(enzymes, _FEWEST_NODES)[int(later)]
     x = np.linspace(0.0, 7.0, 4001)
     k, weight = gauss_rule(x, np.exp(-((x - 1.0) ** 2)), size)
-    grid = tensor_grid([k, k, k])
-    log_weights = np.log(np.einsum("i,j,k->ijk", weight, weight, weight)).ravel()
-    axes = tuple(places.forward(np.repeat(k[:, None], 3, axis=1)).T)
-    return Nodes(places.forward(grid), log_weights, axes)
+    grid = tensor_grid([k] * (1 + enzymes))
+    log_weights = np.zeros(())
+    for _ in range(1 + enzymes):
+        log_weights = np.add.outer(log_weights, np.log(weight))
+    axes = tuple(places.forward(np.repeat(k[:, None], 1 + enzymes, axis=1)).T)
+    return Nodes(places.forward(grid), log_weights.ravel(), axes)
 
 
-def _pilot(dataset: Dataset, judge: _Judge, full: Nodes, top: int) -> tuple[_Judge, float]:
-    """Fit the judge's kernel, and find what an upper bound must reach at least.
+def likely(dataset: Dataset, size: int, truncated: bool = False) -> IntArray:
+    """Return models with `size` enzymes that are likely to be good, each once, in lexicographic order.
 
-    Tried are the pairs of every enzyme with those that are best alone, each pair once, in the order of the columns.
+    They are the best of those with one enzyme less, found in the same way, with every further enzyme.
     """
     parts, enzymes = increments(dataset), np.arange(dataset.n_enzymes)
-    k = Spread(prior(2), KineticFamily(dataset, (dataset.names[:1],)).coordinates).take(10)
-    alone = logsumexp(block_at(parts, enzymes[:, None], k)[0], axis=0)
-    best = np.argsort(-alone, kind="stable")[:_PILOT]
-    first, second = np.repeat(best, len(enzymes)), np.tile(enzymes, len(best))
-    pairs = np.stack([np.minimum(first, second), np.maximum(first, second)], axis=1)
-    values = block_at(parts, np.unique(pairs[first != second], axis=0), judge.points)[0]
+    models = enzymes[:, None]
+    for so_far in range(1, size):
+        k = Spread(prior(1 + so_far), KineticFamily(dataset, (dataset.names[:so_far],)).coordinates).take(10)
+        alone = logsumexp(block_at(parts, models, k, truncated=truncated)[0], axis=0)
+        best = models[np.argsort(-alone, kind="stable")[:_PILOT]]
+        larger = np.column_stack([np.repeat(best, len(enzymes), axis=0), np.tile(enzymes, len(best))])
+        larger = np.sort(larger[np.all(larger[:, :-1] != larger[:, -1:], axis=1)], axis=1)
+        models = np.unique(larger, axis=0)
+    return models
+
+
+def _pilot(models: Models, judge: _Judge, full: Nodes, top: int) -> tuple[_Judge, float]:
+    """Fit the judge's kernel to models that are likely to be good, and find what an upper bound must reach at least."""
+    parts = increments(models.dataset)
+    values = block_at(parts, models.pilot(), judge.points, truncated=models.truncated)[0]
     judge = judge.fitted(values, full)
     lower = [np.subtract(*judge(values[:, i : i + _PAIRS_AT_ONCE])) for i in range(0, values.shape[1], _PAIRS_AT_ONCE)]
     return judge, threshold(np.concatenate(lower), top)

@@ -76,31 +76,54 @@ def _rule(n: int, nodes: int) -> tuple[FloatArray, FloatArray]:
     return points[kept], weight[kept]
 
 
-def _orthants(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Slopes of the prior's and the posterior's orthant in w = sqrt(u), (m, d) each, and correlations (m, d, d)."""
+def least_squares(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Regress y (n,) on design matrices x (m, n, d).
+
+    Returns
+    -------
+    factor : (m, d, d) array
+        ``factor @ z`` with z standard normal has covariance (X'X)^-1, or its pseudo-inverse.
+    estimate : (m, d) array
+        Least-squares rates; what X cannot see stays at 1.
+    b : (m,) array
+        b_N of the paper's section 7.
+    """
     m, n, d = x.shape
     scale = np.sqrt(np.einsum("mtj,mtj->mj", x, x))
     scale[scale == 0] = 1.0
     left, singular, right = np.linalg.svd(x / scale[:, None, :], full_matrices=False)
     full = np.zeros(m, dtype=bool) if n < d else singular[:, -1] > RANK_TOLERANCE * singular[:, 0]
-    factor = np.zeros((m, d, d))  # V = factor @ (standard normal) has covariance (X'X)^-1
-    least_squares = np.zeros((m, d))
+    factor = np.zeros((m, d, d))
+    estimate = np.zeros((m, d))
     rest = np.empty(m)
     if full.any():
         factor[full] = right[full].transpose(0, 2, 1) / singular[full][:, None, :] / scale[full][:, :, None]
         coordinates = np.einsum("mtr,t->mr", left[full], y)
-        least_squares[full] = np.einsum("mjr,mr->mj", factor[full], coordinates)
+        estimate[full] = np.einsum("mjr,mr->mj", factor[full], coordinates)
         residual = y - np.einsum("mtr,mr->mt", left[full], coordinates)
         rest[full] = np.einsum("mt,mt->m", residual, residual)
     for i in np.flatnonzero(~full):
-        factor[i], least_squares[i], rest[i] = _deficient(x[i], y, scale[i])
-    fitted = np.einsum("mtj,mj->mt", x, least_squares - 1.0)
+        factor[i], estimate[i], rest[i] = _deficient(x[i], y, scale[i])
+    fitted = np.einsum("mtj,mj->mt", x, estimate - 1.0)
     b = ((n + 1) * rest + np.einsum("mt,mt->m", fitted, fitted)) / (2 * (n + 1))
+    return factor, estimate, b
+
+
+def prior_orthants(x: FloatArray, y: FloatArray, u: FloatArray) -> FloatArray:
+    """Log prior probability that V >= 0 when sigma^2 = b_N / u, (m, q) for design matrices (m, n, d) and u (m, q)."""
+    slope, _, correlation = _orthants(x, y)
+    return log_orthant(slope, correlation, np.sqrt(u))
+
+
+def _orthants(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Slopes of the prior's and the posterior's orthant in w = sqrt(u), (m, d) each, and correlations (m, d, d)."""
+    n, d = x.shape[1:]
+    factor, estimate, b = least_squares(x, y)
     covariance = factor @ factor.transpose(0, 2, 1)
     sd = np.sqrt(np.einsum("mjj->mj", covariance))
     fixed = sd == 0  # stays at 1 > 0: no constraint
     sd[fixed] = 1.0
-    mean = (1.0 + n * least_squares) / (n + 1)
+    mean = (1.0 + n * estimate) / (n + 1)
     correlation = covariance / (sd[:, :, None] * sd[:, None, :])
     row, column = np.nonzero(fixed)
     correlation[row, column, :] = correlation[row, :, column] = 0.0

@@ -55,9 +55,17 @@ app = typer.Typer(
 
 _MEASURE_HELP = (
     'The measure, e.g. "gaussian(mean=\\[0,0], cov=1)", "uniform(lower=\\[0], upper=\\[1])", '
-    '"truncated(mean=\\[1], variance=\\[0.5], lower=0)", "product(norm(0,1), gamma(2))", or a TOML/JSON file.'
+    '"truncated(mean=\\[1], variance=\\[0.5], lower=0)", "lognorm(0.5)" and the other names of scipy.stats, '
+    '"product(norm(0,1), gamma(2))" for several coordinates, or a TOML/JSON file.'
 )
-Seed = Annotated[int, typer.Option(help="Fixes everything random.")]
+Seed = Annotated[int, typer.Option(min=0, help="Fixes everything random.")]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help='Evaluate on a Dask cluster: the address of its scheduler, or "local" for one on this machine.',
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 Quiet = Annotated[
     bool | None, typer.Option("--progress/--no-progress", help="Progress bars; by default on a terminal.")
@@ -71,7 +79,9 @@ def run(arguments: Sequence[str]) -> int:
     flags = _flags(arguments)
     warnings.showwarning = lambda message, *_, **__: _write(f"note: {message}", flags)
     try:
-        outcome = app(args=list(arguments), standalone_mode=False, obj=shlex.join(["fwbq", *arguments]))
+        outcome = app(
+            args=list(arguments), prog_name="fwbq", standalone_mode=False, obj=shlex.join(["fwbq", *arguments])
+        )
         return int(outcome) if isinstance(outcome, int) else 0
     except KeyboardInterrupt:
         return _fail("interrupted; what a journal holds is kept", 130)
@@ -82,10 +92,20 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _flags(arguments: Sequence[str]) -> dict[str, str]:
-    """Return the flag for each parameter of the command that is called, so that messages speak of flags."""
+    """Return what to write for each parameter of the command that is called, so that messages speak of flags.
+
+    A flag that switches something off has the value that it gives too: ``vectorized=False`` is ``--scalar``.
+    """
     commands: dict[str, Any] = getattr(typer.main.get_command(app), "commands", {})
     chosen = next((commands[a] for a in arguments if a in commands), None)
-    flags = {} if chosen is None else {p.name: p.opts[0] for p in chosen.params if p.param_type_name == "option"}
+    flags: dict[str, str] = {}
+    for parameter in [] if chosen is None else chosen.params:
+        flags[parameter.name] = parameter.opts[0] if parameter.param_type_name == "option" else parameter.name
+        if parameter.secondary_opts:
+            flags |= {
+                f"{parameter.name}=True": parameter.opts[0],
+                f"{parameter.name}=False": parameter.secondary_opts[0],
+            }
     return {**flags, "rng": "--seed"} if "seed" in flags else flags
 
 
@@ -100,7 +120,8 @@ def _report(error: Exception, flags: dict[str, str]) -> int:
     if hasattr(error, "format_message"):  # wrong usage, told by the parser
         context = getattr(error, "ctx", None)
         hint = f" (see {context.command_path} --help)" if context is not None else ""
-        return _fail(error.format_message() + hint, 2)
+        # Typer hands on the words of the library that converts values; the kind of its error says nothing.
+        return _fail(error.format_message().replace("Value error, ", "") + hint, 2)
     if isinstance(error, RecursionError):
         return _fail("the input is nested too deeply to be read: write it with fewer brackets", 2)
     if isinstance(error, EvaluationError | RuntimeError) and not isinstance(error, JournalError):
@@ -136,14 +157,22 @@ def _sentence(text: str) -> str:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        say(f"fwbq {__version__}")
+        from platform import python_version
+
+        import numpy
+        import scipy
+
+        say(f"fwbq {__version__} (NumPy {numpy.__version__}, SciPy {scipy.__version__}, Python {python_version()})")
         raise typer.Exit
 
 
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Print the versions of fwbq, NumPy and SciPy."
+        ),
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show where an error came from.")] = False,
 ) -> None:
@@ -167,8 +196,9 @@ def demo(
         f"its true regulators are {', '.join(data.regulators or ())}."
     )
     return compare_and_write(
-        data, out, n=200, stop=0.95, max_enzymes=2, truncated=False, seed=seed, journal=None, workers=1, report=True,
-        as_json=False, progress=progress, command=str(context.obj),
+        data, out, n=200, stop=0.95, max_enzymes=2, method="log", truncated=False, seed=seed, journal=None, workers=1,
+        dask=None, report=True, as_json=False, progress=progress, command=str(context.obj),
+        source="fwbq.chema.Dataset.example()",
     )  # fmt: skip
 
 
@@ -199,8 +229,15 @@ def select(
         str | None, typer.Option(help='"mean" averages replicates; otherwise they are refused.')
     ] = None,
     max_enzymes: Annotated[int, typer.Option(help="Most enzymes in a model.")] = 2,
-    n: Annotated[int, typer.Option(help="Most points for each model.")] = 200,
+    n: Annotated[int, typer.Option("--n", "-n", help="Most points for each model.")] = 200,
     stop: Annotated[float | None, typer.Option(help="Stop when P(MAP) reaches this level.")] = None,
+    method: Annotated[
+        Literal["log", "fwbq", "fwlsbq", "sbq"],
+        typer.Option(
+            help="log: a process on the log likelihood. The others are the paper's: Bayesian quadrature of the "
+            "likelihood at the points of Frank-Wolfe, with line search, or of sequential Bayesian quadrature."
+        ),
+    ] = "log",
     truncated: Annotated[
         bool, typer.Option("--truncated", help="Truncate V to V >= 0, as the prior declares (slower).")
     ] = False,
@@ -209,27 +246,27 @@ def select(
         Path | None, typer.Option(help="Keep every evaluation in this file; the same command goes on after a crash.")
     ] = None,
     workers: Annotated[int, typer.Option(help="Processes that evaluate likelihoods.")] = 1,
+    dask: Dask = None,
     report: Annotated[bool, typer.Option("--report", help="Write report.html too.")] = False,
     seed: Seed = 0,
     as_json: AsJson = False,
     progress: Quiet = None,
 ) -> int:
     """Choose among kinetic models of your own data, with the numerical error carried to the decision."""
-    from .select import compare_and_write, read_data
+    from .select import compare_and_write, data_source, read_data
 
-    dataset = read_data(
-        data,
-        substrate,
-        phospho=phospho,
-        enzymes=_split(enzymes),
-        total=total,
-        conditions=_split(conditions),
-        replicates=replicates,
-    )
+    reading: dict[str, Any] = {
+        "phospho": phospho,
+        "enzymes": _split(enzymes),
+        "total": total,
+        "conditions": _split(conditions),
+        "replicates": replicates,
+    }
+    dataset = read_data(data, substrate, **reading)
     return compare_and_write(
-        dataset, out, n=n, stop=stop, max_enzymes=max_enzymes, truncated=truncated, seed=seed, journal=journal,
-        workers=workers,
-        report=report, as_json=as_json, progress=progress, command=str(context.obj),
+        dataset, out, n=n, stop=stop, max_enzymes=max_enzymes, method=method, truncated=truncated, seed=seed,
+        journal=journal, workers=workers, dask=dask, report=report, as_json=as_json, progress=progress,
+        command=str(context.obj), source=data_source(data, substrate, **reading),
     )  # fmt: skip
 
 
@@ -247,7 +284,7 @@ def _split(text: str | None) -> list[str] | None:
 def integrate(
     function: Annotated[str, typer.Argument(help="package.module:function, found from the current directory.")],
     measure: Annotated[str, typer.Option(help=_MEASURE_HELP)],
-    n: Annotated[int | None, typer.Option(help="Number of evaluations.")] = None,
+    n: Annotated[int | None, typer.Option("--n", "-n", help="Number of evaluations.")] = None,
     tol: Annotated[float | None, typer.Option(help="Stop when half the 95 % interval is at most this.")] = None,
     method: Annotated[
         Literal["auto", "process", "net"],
@@ -261,6 +298,7 @@ def integrate(
         Path | None, typer.Option(help="Keep every evaluation in this file; nothing is paid for twice.")
     ] = None,
     workers: Annotated[int, typer.Option(help="Processes that evaluate the function.")] = 1,
+    dask: Dask = None,
     vectorized: Annotated[
         bool | None, typer.Option("--vectorized/--scalar", help="Whether the function takes (n, d) points.")
     ] = None,
@@ -277,7 +315,7 @@ def integrate(
 
     return integrate_and_print(
         function, measure, n=n, tol=tol, method=method, kernel=kernel, level=level, journal=journal, workers=workers,
-        vectorized=vectorized,
+        dask=dask, vectorized=vectorized,
         on_error=on_error, timeout=timeout, seed=seed, as_json=as_json, progress=progress,
     )  # fmt: skip
 
@@ -297,7 +335,7 @@ def evidence(
             help=_MEASURE_HELP.replace("measure", "prior") + " Left out, the function is a log joint density."
         ),
     ] = None,
-    n: Annotated[int | None, typer.Option(help="Number of evaluations; 200 by default.")] = None,
+    n: Annotated[int | None, typer.Option("--n", "-n", help="Number of evaluations; 200 by default.")] = None,
     tol: Annotated[
         float | None, typer.Option(help="Stop when half the 95 % interval of the log evidence is at most this.")
     ] = None,
@@ -312,6 +350,7 @@ def evidence(
         Path | None, typer.Option(help="Keep every evaluation in this file; nothing is paid for twice.")
     ] = None,
     workers: Annotated[int, typer.Option(help="Processes that evaluate the function.")] = 1,
+    dask: Dask = None,
     vectorized: Annotated[
         bool | None, typer.Option("--vectorized/--scalar", help="Whether the function takes (n, d) points.")
     ] = None,
@@ -320,7 +359,7 @@ def evidence(
     ] = "raise",
     timeout: Annotated[float | None, typer.Option(help="Seconds per evaluation.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the posterior into this file, e.g. posterior.png.")] = None,
-    seed: Annotated[int, typer.Option("--seed", "--rng", help="Fixes everything random.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", "--rng", min=0, help="Fixes everything random.")] = 0,
     as_json: AsJson = False,
     progress: Quiet = None,
 ) -> int:
@@ -329,7 +368,7 @@ def evidence(
 
     return evidence_and_print(
         function, prior, n=n, tol=tol, dim=dim, start=start, scale=scale, level=level, journal=journal,
-        workers=workers, vectorized=vectorized, on_error=on_error, timeout=timeout, plot=plot, seed=seed,
+        workers=workers, dask=dask, vectorized=vectorized, on_error=on_error, timeout=timeout, plot=plot, seed=seed,
         as_json=as_json, progress=progress,
     )  # fmt: skip
 
@@ -353,7 +392,7 @@ def rule(
             "measure as length-scales."
         ),
     ] = None,
-    n: Annotated[int, typer.Option(help="Number of points.")] = 100,
+    n: Annotated[int, typer.Option("--n", "-n", help="Number of points.")] = 100,
     design: Annotated[
         Literal["sbq", "fw", "fwls", "pairwise", "pivot", "qmc", "mc", "obq"],
         typer.Option(help="How points are chosen."),
@@ -393,7 +432,7 @@ def rule(
 def thin(
     chain: Annotated[Path, typer.Argument(help="chain.csv (a column per coordinate) or chain.npy, (N, d).")],
     output: Annotated[Path, typer.Option("--output", "-o", help="points.csv or points.npy.")],
-    n: Annotated[int, typer.Option("-n", "--n", help="How many states to choose.")] = 100,
+    n: Annotated[int, typer.Option("--n", "-n", help="How many states to choose.")] = 100,
     burn: Annotated[int, typer.Option(help="States at the beginning to leave out.")] = 0,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -404,28 +443,35 @@ def thin(
     return thin_and_write(chain, output, n=n, burn=burn, seed=seed, as_json=as_json)
 
 
-@app.command(cls=_Command, epilog="Examples: [bold]fwbq paper all --out figures[/bold], [bold]fwbq paper mmd[/bold]")
+@app.command(
+    cls=_Command,
+    epilog="Examples: [bold]fwbq paper all --out figures[/bold], [bold]fwbq paper models --method fwbq[/bold]",
+)
 def paper(
     figure: Annotated[
         Literal["all", "mean-elements", "points", "mmd", "estimates", "models", "truncated", "features", "bounds"],
         typer.Argument(help="Which figure."),
     ] = "all",
     out: Annotated[Path, typer.Option(help="Directory for figures and their tables.")] = Path("fwbq-paper"),
+    method: Annotated[
+        Literal["log", "fwbq", "fwlsbq", "sbq"],
+        typer.Option(help="For the figure of models: the process on the log likelihood, or the paper's own methods."),
+    ] = "log",
+    workers: Annotated[int, typer.Option(help="Processes; each figure is computed in one.")] = 1,
+    dask: Dask = None,
     seed: Seed = 0,
     progress: Quiet = None,
 ) -> int:
     """Reproduce the figures of the paper, each with its data as CSV."""
     from ..evaluation import Progress
-    from ..studies.paper import FIGURES, make
+    from ..studies.paper import FIGURES, make_each
+    from .workers import executor
 
     names = list(FIGURES) if figure == "all" else [figure]
-    written: list[Path] = []
-    with Progress(len(names), "paper", progress) as bar:
-        for name in names:
-            written.append(make(name, out, seed=seed)[0])
+    with executor(workers, dask) as where, Progress(len(names), "paper", progress) as bar:
+        for name, files in make_each(names, out, seed=seed, method=method, executor=where):
             bar.advance(1)
-    for name, path in zip(names, written, strict=True):
-        say(f"{path}  {FIGURES[name].title}")
+            say(f"{files[0]}  {FIGURES[name].title}")
     return 0
 
 

@@ -68,12 +68,29 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
 def in_flags(text: str, flags: Mapping[str, str]) -> str:
     """Return a message with the parameters that it names in backticks written as the flags that set them.
 
+    Parameters
+    ----------
+    text : str
+    flags : mapping
+        What to write for a parameter, and for a parameter with a value where that has a flag of its own.
+
     Examples
     --------
     >>> in_flags("raise `n`, or check `f`", {"n": "--n"})
     'raise --n, or check `f`'
+    >>> in_flags('`on_error="skip"` goes on', {"on_error": "--on-error"})
+    '--on-error skip goes on'
     """
-    return re.sub(r"`(\w+)`", lambda found: flags.get(found[1], found[0]), text)
+
+    def written(found: re.Match[str]) -> str:
+        whole, name, value = found[1], found[2], found[3]
+        if whole in flags or whole.startswith("--"):
+            return flags.get(whole, whole)
+        if name in flags and value is not None and flags[name].startswith("--"):
+            return f"{flags[name]} {value.strip(chr(34) + chr(39))}"
+        return found[0]
+
+    return re.sub(r"`((-*[\w-]+)(?:=([^`]+))?)`", written, text)
 
 
 def shorten(text: str, length: int = 60) -> str:

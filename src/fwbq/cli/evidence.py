@@ -10,7 +10,8 @@ from .._reason import Reason
 from ..inference import evidence
 from . import expressions
 from .console import NOT_CERTAIN, in_flags, say, say_json
-from .integral import load_function, pool
+from .integral import load_function
+from .workers import Travelling, executor
 
 FAILED = 1
 
@@ -27,6 +28,7 @@ def evidence_and_print(
     level: float,
     journal: Path | None,
     workers: int,
+    dask: str | None,
     vectorized: bool | None,
     on_error: Literal["raise", "skip"],
     timeout: float | None,
@@ -42,13 +44,15 @@ def evidence_and_print(
             "includes its prior the number of parameters as `dim`, or a point of high density as `start`"
         )
     _validate.probability(level, "level")
-    f = load_function(function)
+    if plot is not None:
+        _check_figure(plot)
+    f = load_function(function) if dask is None else Travelling(load_function(function))
     begin, widths = _numbers(start, "start"), _numbers(scale, "scale")
-    with pool(workers) as executor:
+    with executor(workers, dask) as where_evaluated:
         found = evidence(
             f, None if prior is None else expressions.measure(prior, "prior"), dim=dim, start=begin,
             scale=widths[0] if widths is not None and len(widths) == 1 else widths, n=n, tol=tol, journal=journal,
-            executor=executor, vectorized=vectorized, on_error=on_error, timeout=timeout, tag=function, rng=seed,
+            executor=where_evaluated, vectorized=vectorized, on_error=on_error, timeout=timeout, tag=function, rng=seed,
             progress=progress,
         )  # fmt: skip
     if plot is not None and found.posterior is not None:
@@ -81,6 +85,17 @@ def evidence_and_print(
     if found.success:
         return 0
     return NOT_CERTAIN if found.reason is Reason.NOT_REACHED else FAILED
+
+
+def _check_figure(path: Path) -> None:
+    """Refuse a figure that could not be written, before anything is computed for it."""
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    known = FigureCanvasBase.filetypes
+    if path.suffix.lower().removeprefix(".") not in known:
+        raise ValueError(f"`plot` {str(path)!r} must end in .png, .pdf, .svg or another of {', '.join(sorted(known))}")
+    if not path.parent.is_dir():
+        raise ValueError(f"`plot` {str(path)!r}: the directory {str(path.parent)!r} does not exist; create it first")
 
 
 def _numbers(text: str | None, name: str) -> list[float] | None:

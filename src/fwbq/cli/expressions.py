@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 import tomllib
 from collections.abc import Callable
@@ -39,7 +40,8 @@ def measure(text: str, option: str = "measure") -> Measure:
     text : str
         ``gaussian(mean=[0, 0], cov=1)``, ``uniform(lower=[0, 0], upper=[1, 1])``,
         ``truncated(mean=[1], variance=[0.5], lower=0)``, ``mixture(weights=..., means=..., covs=...)``,
-        ``product(norm(0, 1), gamma(2))`` with the names of scipy.stats, or the path of a file that holds the same:
+        ``lognorm(0.5)`` and the other continuous distributions of scipy.stats, ``product(norm(0, 1), gamma(2))`` of
+        them for several coordinates, or the path of a file that holds the same:
         ``measure = "gaussian"`` and the arguments as further keys.
     option : str, optional
         Name of the parameter that it was given as, for messages.
@@ -52,7 +54,8 @@ def measure(text: str, option: str = "measure") -> Measure:
     try:
         return _from_file(Path(text)) if text.lower().endswith((".toml", ".json")) else _measure(text)
     except ValueError as error:
-        raise ValueError(str(error).replace("`measure`", f"`{option}`")) from error
+        told = str(error) if str(error).startswith("`measure`") else f"`measure` {_shortened(text)}: {error}"
+        raise ValueError(told.replace("`measure`", f"`{option}`")) from error
 
 
 def _measure(text: str) -> Measure:
@@ -64,6 +67,8 @@ def _measure(text: str) -> Measure:
                 "the brackets of a distribution, e.g. product(norm(loc=0, scale=2))"
             )
         return measures.Product([_frozen(arg) for arg in args])
+    if name.lower() not in _MEASURES and _family(name) is not None:
+        return measures.Product([_frozen_from(name, args, kwargs)])
     return _make(
         _MEASURES,
         "measure",
@@ -146,26 +151,54 @@ def _literal(node: ast.expr, what: str) -> Any:
         ) from None
 
 
-def _frozen(node: ast.expr) -> Any:
+def _family(name: str) -> Any:
+    """Return the continuous distribution of scipy.stats of this name; None when there is none."""
     import scipy.stats
 
-    name, args, kwargs = _call(node, "measure")
-    distribution = getattr(scipy.stats, name, None)
-    if not isinstance(distribution, scipy.stats.rv_continuous):
-        raise ValueError(f"`measure` names {name!r}, which is not a continuous distribution of scipy.stats")
-    return distribution(
-        *[_literal(a, "measure") for a in args], **{k: _literal(v, "measure") for k, v in kwargs.items()}
-    )
+    found = getattr(scipy.stats, name, None)
+    return found if isinstance(found, scipy.stats.rv_continuous) else None
+
+
+def _frozen(node: ast.expr) -> Any:
+    return _frozen_from(*_call(node, "measure"))
+
+
+def _frozen_from(name: str, args: list[ast.expr], kwargs: dict[str, ast.expr]) -> Any:
+    family = _family(name)
+    if family is None:
+        raise ValueError(
+            f"`measure` names {name!r}, which is not a continuous distribution of scipy.stats: write e.g. norm(0, 1), "
+            "gamma(2), lognorm(0.5)"
+        )
+    try:
+        return family(*[_literal(a, "measure") for a in args], **{k: _literal(v, "measure") for k, v in kwargs.items()})
+    except TypeError:
+        shapes = family.shapes.replace(" ", "").split(",") if family.shapes else []
+        raise ValueError(_takes("measure", name, [*shapes, "loc=0", "scale=1"])) from None
+
+
+def _takes(what: str, name: str, parameters: list[str]) -> str:
+    return f"`{what}` {name} takes {', '.join(parameters)}; those with a value may be left out"
 
 
 def _make(known: dict[str, Callable[..., T]], what: str, name: str, args: list[Any], kwargs: dict[str, Any]) -> T:
     if name.lower() not in known:
-        also = ", product" if what == "measure" else ""
+        also = ", product, and the continuous distributions of scipy.stats" if what == "measure" else ""
         raise ValueError(f"`{what}` {name!r} is not known; there are {', '.join(known)}{also}")
+    make = known[name.lower()]
+    signature = inspect.signature(make)
     try:
-        return known[name.lower()](*args, **kwargs)
-    except TypeError as error:
+        signature.bind(*args, **kwargs)
+    except TypeError:
+        raise ValueError(_takes(what, name, [p.name + _default(p) for p in signature.parameters.values()])) from None
+    try:
+        return make(*args, **kwargs)
+    except (TypeError, ValueError) as error:
         raise ValueError(f"`{what}` {name}: {error}") from error
+
+
+def _default(parameter: inspect.Parameter) -> str:
+    return "" if parameter.default is inspect.Parameter.empty else f"={parameter.default}"
 
 
 def _from_file(path: Path) -> Measure:

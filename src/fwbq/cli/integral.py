@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
@@ -15,6 +13,7 @@ from .. import _validate
 from ..integration import integrate
 from . import expressions
 from .console import NOT_CERTAIN, say, say_json, table
+from .workers import Travelling, executor
 
 
 def load_function(name: str) -> Any:
@@ -35,12 +34,6 @@ def load_function(name: str) -> Any:
     return _validate.function(found, "function")
 
 
-def pool(workers: int) -> AbstractContextManager[ProcessPoolExecutor | None]:
-    """Return an executor with so many processes; none for one, which is this process."""
-    count = _validate.count(workers, "workers")
-    return nullcontext() if count == 1 else ProcessPoolExecutor(count)
-
-
 def integrate_and_print(
     function: str,
     measure: str,
@@ -52,6 +45,7 @@ def integrate_and_print(
     level: float,
     journal: Path | None,
     workers: int,
+    dask: str | None,
     vectorized: bool | None,
     on_error: Literal["raise", "skip"],
     timeout: float | None,
@@ -60,13 +54,13 @@ def integrate_and_print(
     progress: bool | None,
 ) -> int:
     """Integrate, print the result, and return the exit code."""
-    f = load_function(function)
+    f = load_function(function) if dask is None else Travelling(load_function(function))
     where = expressions.measure(measure)
     chosen = None if kernel is None else expressions.kernel(kernel)
     _validate.probability(level, "level")
-    with pool(workers) as executor:
+    with executor(workers, dask) as where_evaluated:
         result = integrate(
-            f, where, n=n, tol=tol, method=method, kernel=chosen, journal=journal, executor=executor,
+            f, where, n=n, tol=tol, method=method, kernel=chosen, journal=journal, executor=where_evaluated,
             vectorized=vectorized,
             on_error=on_error, timeout=timeout, tag=function, rng=seed, progress=progress,
         )  # fmt: skip
@@ -91,5 +85,5 @@ def integrate_and_print(
             for i, (m, s, a, b) in enumerate(zip(means, sds, lows, highs, strict=True))
         ]
         table(f"{function} under {measure}", ["integral", "mean", "sd", f"{level:.0%} interval"], rows)
-        say(f"{result.n_evaluations} evaluations; {result.status}")
+        say(result.reason.with_count(result.n_evaluations, result.status))
     return 0 if result.success else NOT_CERTAIN

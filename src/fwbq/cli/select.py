@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from .. import _files, _validate, plots
-from ..chema import Dataset, KineticFamily, compare
-from ..selection import Comparison, label
+from .. import _files, plots
+from ..chema import Dataset, compare
+from ..chema.compare import Method
+from ..report.decision import decision
+from ..selection import Comparison
 from ..studies import models
 from .console import NOT_CERTAIN, say, say_json, shorten, table
+from .workers import executor
 
 _SHOWN = 10
 
@@ -32,13 +33,33 @@ def read_data(
         raise ValueError(f"`data` {str(path)!r} does not exist")
     if not path.is_file():
         raise ValueError(f"`data` {str(path)!r} must be a file that can be read twice: save the table to a file first")
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
-        header = file.readline()
-    columns = [column.strip().strip('"') for column in header.split(",")]
-    reader = Dataset.from_midas if any(c.startswith(("DA:", "DV:", "TR:")) for c in columns) else Dataset.from_csv
+    reader = Dataset.from_midas if _reader(path) == "from_midas" else Dataset.from_csv
     return reader(
         path, substrate, phospho=phospho, enzymes=enzymes, total=total, conditions=conditions, replicates=replicates
     )
+
+
+def _reader(path: Path) -> str:
+    """Return which method of `Dataset` reads a file, by its first line; a tidy table when it cannot be opened."""
+    try:
+        with path.open(encoding="utf-8-sig", errors="replace") as file:
+            header = file.readline()
+    except OSError:
+        header = ""
+    columns = [column.strip().strip('"') for column in header.split(",")]
+    return "from_midas" if any(c.startswith(("DA:", "DV:", "TR:")) for c in columns) else "from_csv"
+
+
+def data_source(path: Path, substrate: str, **options: Any) -> str:
+    """Return Python that reads the same data as :func:`read_data` with these options.
+
+    Examples
+    --------
+    >>> data_source(Path("data.csv"), "S", total=3.0, phospho=None)
+    "fwbq.chema.Dataset.from_csv('data.csv', 'S', total=3.0)"
+    """
+    given = "".join(f", {name}={value!r}" for name, value in options.items() if value is not None)
+    return f"fwbq.chema.Dataset.{_reader(path)}({str(path)!r}, {substrate!r}{given})"
 
 
 def compare_and_write(
@@ -48,57 +69,58 @@ def compare_and_write(
     n: int,
     stop: float | None,
     max_enzymes: int,
+    method: Method,
     truncated: bool,
     seed: int,
     journal: Path | None,
     workers: int,
+    dask: str | None,
     report: bool,
     as_json: bool,
     progress: bool | None,
     command: str,
+    source: str,
 ) -> int:
-    """Compare, print the ranking, write tables and figures, and return the exit code."""
+    """Compare, print the ranking, write tables and figures, and return the exit code.
+
+    `source` is Python that makes the data set, for the report.
+    """
     out.mkdir(parents=True, exist_ok=True)
-    largest = min(max_enzymes, dataset.n_enzymes)
-    coordinates = KineticFamily(dataset, (tuple(dataset.names[:largest]),)).coordinates
-    error = models.design_error(1 + largest, n, coordinates)
-    curve = [[int(size), float(value) ** 0.5] for size, value in zip(error["n"], error["mmd2"], strict=True)]
-    settings = {"command": command, "mmd": curve}
-    with ExitStack() as stack:
-        pool = stack.enter_context(ProcessPoolExecutor(_validate.count(workers, "workers"))) if workers != 1 else None
+    settings = {"command": command, "data": source}
+    with executor(workers, dask) as where:
         found = compare(
-            dataset, max_enzymes=max_enzymes, truncated=truncated, stages=models.rounds(n), stop=stop, executor=pool,
+            dataset, max_enzymes=max_enzymes, method=method, truncated=truncated, n=n, stop=stop, executor=where,
             journal=journal, rng=seed, progress=progress, settings=settings,
         )  # fmt: skip
-    written = write(found, error, out, stop)
+    written = write(found, out)
     if report:
-        written.append(found.report(out / "report.html"))
+        written.append(found.report(out / "report.html", dataset))
     if as_json:
         say_json(summary(found) | {"files": [str(path) for path in written]})
     else:
-        print_ranking(found, stop)
+        print_ranking(found)
         say(f"written to {out}: {', '.join(path.name for path in written)}")
     return NOT_CERTAIN if stop is not None and found.map_probability < stop else 0
 
 
-def write(found: Comparison, error: Any, out: Path, stop: float | None) -> list[Path]:
+def write(found: Comparison, out: Path) -> list[Path]:
     """Write the tables and figures of a comparison into a directory."""
-    inclusion, history, boxes = found.inclusion(), found.history(), models.probability_table(found, ranked=True)
+    boxes = models.probability_table(found, ranked=True)
     found.save(out / "comparison.json")
     tables = {
         "ranking": found.to_frame(),
-        "history": history,
-        "inclusion": inclusion,
+        "history": found.history(),
+        "inclusion": found.inclusion(level=0.9),
         "probabilities": boxes,
-        "design-error": error,
+        "numerical-error": found.error_history(),
     }
     for name, frame in tables.items():
         _files.write(out / f"{name}.csv", frame.to_csv(index=False))
     figures: dict[str, Any] = {
         "model-probabilities": plots.model_probabilities(boxes, first=_SHOWN, named=True),
-        "map-probability": plots.map_probability(history, level=stop),
-        "inclusion": plots.inclusion(inclusion),
-        "mmd": plots.mmd(error, title="worst-case error of the design"),
+        "map-probability": plots.map_probability(found),
+        "inclusion": plots.inclusion(tables["inclusion"]),
+        "numerical-error": plots.evidence_error(tables["numerical-error"]),
     }
     for name, axes in figures.items():
         plots.save(axes, out / f"{name}.png")
@@ -120,30 +142,26 @@ def summary(found: Comparison) -> dict[str, Any]:
     }
 
 
-def print_ranking(found: Comparison, stop: float | None) -> None:
-    """Print the leading models with their uncertainty, and the decision."""
+def print_ranking(found: Comparison) -> None:
+    """Print the decision, and the leading models with their uncertainty."""
+    for sentence in decision(found).sentences:
+        say(sentence)
+    say()
     frame = found.to_frame().head(_SHOWN)
     rows = [
         [
             shorten(str(r.model)),
-            f"{r.log_evidence:.2f} ± {r.log_evidence_sd:.2g}",
             f"{r.probability:.3f}",
             f"[{r.q05:.3f}, {r.q95:.3f}]",
             f"{r.map_probability:.3f}",
+            f"{r.log_evidence:.2f} ± {r.log_evidence_sd:.2g}",
             f"{r.evaluations}",
         ]
         for r in frame.itertuples()
     ]
-    columns = ["model", "log evidence", "probability", "5 % to 95 %", "P(MAP)", "points"]
+    columns = ["model", "probability", "90 % range", "P(MAP)", "log evidence", "points"]
     table(f"The leading {len(rows)} of {found.n_models:,} models", columns, rows)
     say()
-    say(
-        f"{shorten(label(found.best))} is the MAP with probability {found.map_probability:.3g} given the numerical "
-        "error; "
-        f"{found.n_evaluations:,} evaluations; {found.status}."
-    )
-    if stop is not None and found.map_probability < stop:
-        say(f"For more certainty: {found.forecast(stop)}.")
     if found.settings.get("rank_deficient_models"):
         say(f"{found.settings['rank_deficient_models']} models have enzymes that the data cannot tell apart.")
     say(f"Likelihood: {found.settings['likelihood']}.")

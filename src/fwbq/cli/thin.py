@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import Any
 
@@ -30,19 +31,31 @@ def _read(path: Path) -> tuple[Any, list[str]]:
         if states.ndim == 3:  # (chains, draws, d), as samplers write them
             states = states.reshape(-1, states.shape[-1])
         return states, [f"x{i + 1}" for i in range(states.shape[-1])]
-    import pandas as pd
-
     try:
-        first = pd.read_csv(path, header=None, nrows=1)
-        bare = all(pd.api.types.is_numeric_dtype(kind) for kind in first.dtypes)
-        frame = pd.read_csv(path, header=None if bare else 0)
-    except (ValueError, OSError) as error:  # pandas' own errors are ValueErrors
-        raise ValueError(f"`chain` {str(path)!r} cannot be read as CSV: {error}") from error
-    words = [str(name) for name, kind in frame.dtypes.items() if not pd.api.types.is_numeric_dtype(kind)]
-    if words:
-        raise ValueError(f"`chain` {str(path)!r}: the column {words[0]!r} does not hold numbers; remove it")
-    names = [f"x{i + 1}" for i in range(frame.shape[1])] if bare else [str(name) for name in frame.columns]
-    return frame.to_numpy(dtype=np.float64), names
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            lines = csv.reader(file)
+            first = next(lines, [])
+            bare = all(_is_number(text) for text in first)
+            if not first or not (bare or next(lines, None)):
+                raise ValueError("it has no states")
+        # NumPy reads every number to the last bit; what pandas makes of one depends on its version.
+        states = np.loadtxt(
+            path, delimiter=",", skiprows=0 if bare else 1, ndmin=2, quotechar='"', comments=None, encoding="utf-8-sig"
+        )
+    except (ValueError, OSError, csv.Error) as error:
+        raise ValueError(
+            f"`chain` {str(path)!r} cannot be read as CSV: {str(error)[:200].rstrip('.')}. Every row must hold the "
+            "same number of numbers, after at most one row of names; remove columns of text and rows without a number"
+        ) from error
+    return states, [f"x{i + 1}" for i in range(states.shape[1])] if bare else first
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def thin_and_write(chain: Path, output: Path, *, n: int, burn: int, seed: int, as_json: bool) -> int:

@@ -5,15 +5,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import nan
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _validate, _warnings
+from .. import _html, _validate, _warnings
 from .._lock import Lock
 from .._threads import one_blas_thread
 from ..embeddings import Embedding
 from ..rules import Rule
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -193,6 +198,28 @@ class Design(PointSequence):
             Repeated points are merged. Shorter when the design has come to its end; a warning then says why.
         """
         return self._rule(self._reach(n))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the points computed so far and their trace: x1, ..., xd, gap, mmd2, step, index; a row for each."""
+        import pandas as pd
+
+        trace = self.trace
+        columns = {f"x{i + 1}": x for i, x in enumerate(self._points[: len(trace)].T)}
+        record = {"gap": trace.gap, "mmd2": trace.mmd2, "step": trace.step, "index": trace.index}
+        return pd.DataFrame({**columns, **record})
+
+    def plot(self, n: int | None = None, ax: Axes | None = None, *, coordinates: tuple[int, int] | None = None) -> Axes:
+        """Draw the first `n` points over the density of the measure; see :func:`fwbq.plots.design`."""
+        from ..plots import design
+
+        return design(self, n, ax, coordinates=coordinates)
+
+    def _repr_html_(self) -> str:
+        """Return a small table, for notebooks."""
+        rows = [("kernel", repr(self._embedding.kernel)), ("measure", repr(self._embedding.measure))]
+        if len(self.trace) and np.isfinite(self.trace.mmd2[-1]):
+            rows.append(("worst-case error", f"{max(float(self.trace.mmd2[-1]), 0.0) ** 0.5:.4g}"))
+        return _html.table([("points", str(len(self))), *rows, ("status", self.status)], title=type(self).__name__)
 
     def _first(self, n: int) -> FloatArray:
         """Return the known points and the first n iterates, (N + n, d)."""

@@ -65,7 +65,7 @@ class PartialCholesky:
         if known is not None and len(known):
             self._pivots, self._lower = _pivoted(kernel(known))
             cross = kernel(known[self._pivots], points)
-            self._known_rows = solve_triangular(self._lower, cross, lower=True, overwrite_b=True, check_finite=False)
+            self._known_rows = _forward(self._lower, cross, overwrite=True)
             self.variance -= np.einsum("ij,ij->j", self._known_rows, self._known_rows)
         self._blocks: list[FloatArray] = []
         self._size = 0
@@ -92,7 +92,7 @@ class PartialCholesky:
         rest : (M,) array
             g minus its projection, at the points.
         """
-        a = solve_triangular(self._lower, at_known[self._pivots], lower=True, check_finite=False)
+        a = _forward(self._lower, at_known[self._pivots])
         return a, at_points - a @ self._known_rows
 
     def add(self, j: int) -> tuple[FloatArray, float]:
@@ -146,3 +146,10 @@ def _pivoted(K: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
     factor, order, rank = pivoted_cholesky(unit[:, None] * K * unit, RELATIVE_VARIANCE)
     pivots = order[:rank]
     return pivots, np.tril(factor[:rank, :rank]) * scale[pivots, None]
+
+
+def _forward(lower: FloatArray, b: FloatArray, *, overwrite: bool = False) -> FloatArray:
+    """Return L^-1 b; SciPy before 1.14 refuses an L without rows."""
+    if not len(lower):
+        return b
+    return np.asarray(solve_triangular(lower, b, lower=True, overwrite_b=overwrite, check_finite=False))

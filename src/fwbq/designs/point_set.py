@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
 
-from .. import _validate
+from .. import _html, _validate
 from .._lock import Lock
 from .._threads import one_blas_thread
 from ..embeddings import Embedding
 from ..rules import Rule
 from .base import FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class PointSet(ABC):
@@ -79,6 +83,17 @@ class PointSet(ABC):
             Its points are ``take(n)``.
         """
         return self._rule(self._points(n))
+
+    def plot(self, n: int, ax: Axes | None = None, *, coordinates: tuple[int, int] | None = None) -> Axes:
+        """Draw the set of `n` points over the density of the measure; see :func:`fwbq.plots.design`."""
+        from ..plots import design
+
+        return design(self, n, ax, coordinates=coordinates)
+
+    def _repr_html_(self) -> str:
+        """Return a small table, for notebooks."""
+        rows = [("kernel", repr(self._embedding.kernel)), ("measure", repr(self._embedding.measure))]
+        return _html.table([*rows, ("status", self.status)], title=type(self).__name__)
 
     @abstractmethod
     def _points(self, n: int) -> FloatArray:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from .. import _validate
 from .._quasi_random import quasi_random
 from ..kernels import Matern52
-from ..measures import Empirical, Measure
+from ..measures import Empirical, Measure, as_measure
 from .base import FloatArray, PointSequence
 from .partial_cholesky import PartialCholesky
 
@@ -66,7 +66,7 @@ class Spread(PointSequence):
     """
 
     def __init__(self, measure: Measure, coordinates: Map, *, known: ArrayLike | None = None) -> None:
-        _validate.instance(measure, "measure", Measure, "pass a measure such as fwbq.Gaussian(0.0, 1.0)")
+        measure = as_measure(measure)
         super().__init__(measure.dim, known)
         if isinstance(measure, Empirical):
             self._candidates = np.unique(measure.points, axis=0)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 
 from numpy.typing import ArrayLike
 
-from .. import _validate
+from .. import _html, _validate
 from .._validate import Array
 from ..kernels import Kernel
 from ..measures import Measure, as_measure
@@ -85,6 +85,11 @@ class Embedding(ABC):
     @abstractmethod
     def _variance(self) -> float:
         """Return the double integral of the kernel."""
+
+    def _repr_html_(self) -> str:
+        """Return a small table, for notebooks."""
+        rows = [("kernel", repr(self.kernel)), ("measure", repr(self.measure)), ("method", self.method)]
+        return _html.table(rows, title="Embedding")
 
     def __repr__(self) -> str:
         return f"Embedding({self.kernel!r}, {self.measure!r}, method={self.method!r})"

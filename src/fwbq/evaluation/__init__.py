@@ -2,6 +2,7 @@
 
 from .evaluator import EvaluationError, Evaluations, Evaluator
 from .journal import Journal, JournalError
+from .ordered import in_order
 from .progress import Progress
 from .tags import function_identity, function_tag
 
@@ -14,4 +15,5 @@ __all__ = [
     "Progress",
     "function_identity",
     "function_tag",
+    "in_order",
 ]

@@ -51,6 +51,8 @@ _DESCRIPTORS = (
     types.ClassMethodDescriptorType,
     types.WrapperDescriptorType,
 )
+#: Packages whose objects are pickled in another form each time they are made, though they compute the same.
+_UNSTABLE = frozenset(("pytensor",))
 _LENGTH = 24  # hexadecimal digits: 96 bits
 
 
@@ -355,6 +357,8 @@ class _Walk:
         if all(isinstance(getattr(x, name, None), str) for name in ("__module__", "__qualname__")) and of_library(x):
             self.put("library function", x.__module__, x.__qualname__, library(x.__module__))  # compiled by Cython
             return
+        if kind.__module__.partition(".")[0] in _UNSTABLE:
+            raise Unidentified(f"{where} is a {kind.__name__} of {kind.__module__}, whose content has no fixed form")
         self.put("instance")
         self.visit(kind, where)
         try:

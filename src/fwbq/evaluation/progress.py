@@ -1,11 +1,24 @@
-"""A progress bar on a terminal, nothing elsewhere."""
+"""A progress bar on a terminal and in a notebook, nothing elsewhere."""
 
 import sys
+from importlib.util import find_spec
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
+
+
+def _watched() -> bool:
+    """Whether somebody is watching: at a terminal, or in a notebook, where rich draws with ipywidgets."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        return True
+    # Without a kernel there is no notebook: do not import rich to find out.
+    if "ipykernel" not in sys.modules or find_spec("ipywidgets") is None:
+        return False
+    from rich.console import Console
+
+    return bool(Console().is_jupyter)
 
 
 class Progress:
@@ -18,12 +31,13 @@ class Progress:
     description : str
         The word before the bar.
     enabled : bool, optional
-        None draws when standard error is a terminal; True draws always; False never.
+        None draws when standard error is a terminal, or in a notebook that has ipywidgets; True draws always; False
+        never.
 
     Notes
     -----
-    The bar goes to standard error and is wiped when the block ends, so that what a program prints stays clean. Rich is
-    imported only when something is drawn.
+    The bar goes to standard error, or into a widget of the notebook, and is wiped when the block ends, so that what a
+    program prints stays clean. Rich is imported only when something is drawn.
 
     Examples
     --------
@@ -36,7 +50,7 @@ class Progress:
     def __init__(self, total: int | None = None, description: str = "evaluate", enabled: bool | None = None) -> None:
         self.total = total
         self.description = description
-        self.enabled = sys.stderr is not None and sys.stderr.isatty() if enabled is None else enabled
+        self.enabled = _watched() if enabled is None else enabled
         self.done = 0
         self._bar: RichProgress | None = None
 

@@ -8,11 +8,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from .._whitening import Whitening
 from .mixture import Mixture
 from .modes import Mode
 from .nodes import Nodes, adapted, draw
 from .space import Sample, Space
-from .surrogate import Fitted, Surrogate, Whitening
+from .surrogate import Fitted, Surrogate
 from .zeros import SignProcess
 
 Array = NDArray[np.float64]

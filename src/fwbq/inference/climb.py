@@ -25,6 +25,10 @@ _COMPRESS = (np.inf, 10.0)
 _MEMORY = 0.5
 #: The fall to a stencil point may be wrong by this factor before the curvature is corrected and measured again.
 _TRUE = 2.0
+#: A climb that rose by more than this within its last d + 2 evaluations is worth going on with.
+_RISING = 1.0
+#: Two rises say little of the ratio of a geometric series: it is taken for this at most.
+_MOST_RATIO = 0.8
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,6 +192,7 @@ class Climb:
     _checks: int = 0
     _walls: int = 0
     _falls: list[float] = field(default_factory=list)
+    _tops: list[float] = field(default_factory=list)
     _least: float = 1e-7
 
     def propose(self, z: Array, g: Array) -> Array:
@@ -252,7 +257,31 @@ class Climb:
             self.arrived = self.ended = True
         if moved:
             self.best, self.value = points[top].copy(), float(values[top])
+        self._tops.extend([self.value] * len(points))
         self.ended = self.ended or self.arrived or self.budget <= 0 or self.radius <= self._least
+
+    def extend(self, most: int) -> None:
+        """Go on beyond the budget, by `most` evaluations at most, if the climb ended without arriving but still rises.
+
+        A climb that no longer rises is at a cusp or on a plateau, which its quadratics do not describe.
+        """
+        recent = len(self.best) + 2
+        rising = len(self._tops) > recent and self.value - self._tops[-recent - 1] > _RISING
+        if rising and most > 0 and self.radius > self._least:
+            self.budget, self.ended = min(recent, most), False
+
+    def ahead(self) -> float:
+        """Return how much may be left to climb.
+
+        The sum of a geometric series that begins with the rise of the last quarter of the evaluations, with the ratio
+        of the rises of the last two quarters.
+        """
+        quarter = len(self._tops) // 4
+        if quarter == 0:
+            return 0.0
+        before, last = np.diff([self._tops[i] for i in (-2 * quarter - 1, -quarter - 1, -1)])
+        ratio = min(last / before, _MOST_RATIO) if before > 0.0 else _MOST_RATIO
+        return float(last / (1.0 - ratio))
 
     def _row(self, z: Array, g: Array) -> int:
         return int(np.argmin(np.sum((z - self.best) ** 2, axis=1)))

@@ -15,9 +15,10 @@ from .._reason import Reason
 from .._threads import one_blas_thread
 from ..evaluation import Evaluator, Journal, Progress
 from ..kernels import Stationary
-from ..measures import Measure
+from ..measures import Measure, as_measure
 from .result import Evidence
 from .run import DEFAULT_N, EvidenceRun
+from .start import starting_point
 
 Array = NDArray[np.float64]
 
@@ -63,8 +64,9 @@ def evidence(
     log_likelihood : callable
         Points (n, d) to values (n,), or a point (d,) to a number. Minus infinity is a likelihood of zero. Without a
         prior, the log joint density on R^d.
-    prior : Measure, optional
-        The prior: any measure. Left out, `log_likelihood` is a log joint density, and `start` is needed.
+    prior : Measure or frozen scipy.stats distribution, optional
+        The prior: any measure; a distribution is a prior of one parameter. Left out, `log_likelihood` is a log joint
+        density, and `start` is needed.
     dim : int, optional
         Without a prior, the number of parameters, when `start` does not say it.
     start : array_like, shape (d,), optional
@@ -131,18 +133,8 @@ def evidence(
     >>> round(fwbq.evidence(log_joint, dim=2, n=40, rng=0).log_evidence, 3)
     -11.282
     """
-    if prior is None and start is None:
-        if dim is None:
-            raise ValueError(
-                "`prior` is missing: pass a measure such as fwbq.Gaussian(mean, cov), or for a log joint density on "
-                "R^d its dimension `dim` and, better, a `start`"
-            )
-        start = np.zeros(_validate.count(dim, "dim"))
-    elif dim is not None:
-        size = prior.dim if isinstance(prior, Measure) else len(_validate.vector(start, "start"))  # type: ignore[arg-type]
-        if _validate.count(dim, "dim") != size:
-            given = "`prior`" if prior is not None else "`start`"
-            raise ValueError(f"`dim` is {dim}, but {given} has {size} coordinates: leave `dim` out")
+    prior = None if prior is None else as_measure(prior, "prior")
+    start = starting_point(prior, dim, start)
     tol = None if tol is None else _validate.positive(tol, "tol")
     limit = _validate.count((MOST_FOR_TOL if tol else DEFAULT_N) if n is None else n, "n")
     run = EvidenceRun(

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 from scipy.special import gammaincinv, gammaln, ndtri
+
+from .._whitening import Whitening
 
 Array = NDArray[np.float64]
 
@@ -65,17 +66,20 @@ class Mixture:
         z = np.empty((len(u), d))
         for k in range(len(self.weights)):
             rows = which == k
-            z[rows] = self.means[k] + e[rows] @ self.roots[k].T
+            z[rows] = self.whitening(k).back(e[rows])
         return z
+
+    def whitening(self, k: int) -> Whitening:
+        """Return the coordinates in which component k is standard."""
+        return Whitening(self.means[k], self.roots[k])
 
     def log_densities(self, z: Array) -> Array:
         """Return the log density of each component, (n, k)."""
         d = self.dim
         out = np.empty((len(z), len(self.weights)))
-        for k, (m, L, df) in enumerate(zip(self.means, self.roots, self.dfs, strict=True)):
-            e = solve_triangular(L, (z - m).T, lower=True, check_finite=False)
-            r2 = np.einsum("dn,dn->n", e, e)
-            log_root = np.sum(np.log(np.diagonal(L)))
+        for k, df in enumerate(self.dfs):
+            whitening = self.whitening(k)
+            r2, log_root = -2.0 * whitening.unit(z), whitening.log_volume
             if np.isfinite(df):
                 constant = gammaln(0.5 * (df + d)) - gammaln(0.5 * df) - 0.5 * d * np.log(df * np.pi)
                 out[:, k] = constant - log_root - 0.5 * (df + d) * np.log1p(r2 / df)

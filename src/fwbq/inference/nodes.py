@@ -9,7 +9,6 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 
 from ..designs.qmc import scrambled_engine
 from .mixture import Mixture, lower_root
@@ -84,10 +83,8 @@ class Nodes:
         ratios = np.exp(logs[:, :_CONTROLS] - total[:, None])
         d = self.points.shape[1]
         degree = 3 if d <= _CUBIC else 2 if d <= _QUADRATIC else 1
-        e = solve_triangular(
-            self.proposal.roots[0], (self.points - self.proposal.means[0]).T, lower=True, check_finite=False
-        )
-        return np.column_stack([ratios - 1.0, ratios[:, :1] * hermite(e.T, degree)])
+        s = self.proposal.whitening(0).forward(self.points)
+        return np.column_stack([ratios - 1.0, ratios[:, :1] * hermite(s, degree)])
 
     def log_integral(self) -> tuple[float, float]:
         """Return the log of the integral and its standard error."""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from .. import _validate
+from .. import _html, _validate
 from .._reason import Reason
 from .assessment import Assessment
 from .belief import Belief
@@ -280,7 +279,14 @@ class Evidence:
         columns = dict(zip(self._names(), self.points.T, strict=True))
         return pd.DataFrame({**columns, "log_likelihood": self.values})
 
-    def to_arviz(self, draws: int = 1000, *, names: Sequence[str] | None = None, rng: Any = None) -> Any:
+    def to_arviz(
+        self,
+        draws: int = 1000,
+        *,
+        names: Sequence[str] | None = None,
+        variables: Callable[[Array], Mapping[str, Any]] | None = None,
+        rng: Any = None,
+    ) -> Any:
         """Return draws from the posterior for ArviZ, as one chain.
 
         Parameters
@@ -289,6 +295,9 @@ class Evidence:
             Number of draws. They are independent: ArviZ's diagnostics of mixing have nothing to find in them.
         names : sequence of str, optional
             Names of the parameters; ``x1``, ``x2``, ... by default.
+        variables : callable, optional
+            What ArviZ is to see instead of the parameters: draws (n, d) to a dict of names to arrays (n, ...), such as
+            the `variables` of a :class:`fwbq.Model` made from PyMC or from a prior transform.
         rng : None, int or numpy.random.Generator
             Seed of the draws.
 
@@ -298,12 +307,18 @@ class Evidence:
             With the group ``posterior``, whose attributes hold log evidence, its standard deviation, the number of
             evaluations and the status.
         """
+        points = self._some_posterior().sample(_validate.count(draws, "draws"), rng)
+        if variables is None:
+            columns: Mapping[str, Any] = dict(zip(self._names(names), points.T, strict=True))
+        elif names is None:
+            columns = variables(points)
+        else:
+            raise ValueError("`names` are those that `variables` returns: leave `names` out")
         import arviz as az
         import xarray as xr
 
-        columns = self._some_posterior().sample(_validate.count(draws, "draws"), rng).T
         data = xr.Dataset(
-            {name: (("chain", "draw"), x[None]) for name, x in zip(self._names(names), columns, strict=True)},
+            {name: _chain(name, x, draws) for name, x in columns.items()},
             coords={"chain": [0], "draw": np.arange(draws)},
             attrs={
                 "log_evidence": self.log_evidence,
@@ -361,7 +376,7 @@ class Evidence:
     @property
     def _cost(self) -> str:
         """The status, with the number of evaluations unless it says it by itself."""
-        return self.status if "n" in self.reason.figures else f"{self.n_evaluations} evaluations; {self.status}"
+        return self.reason.with_count(self.n_evaluations, self.status)
 
     def summary(self) -> str:
         """Return a short text: the evidence, what its error is made of, modes and parameters."""
@@ -396,10 +411,20 @@ class Evidence:
             place = ", ".join(f"{x:.4g}" for x in mode.place)
             climbs = f"{mode.climbs} climb{'s' * (mode.climbs != 1)}"
             rows.append(("mode", f"({place}), share {mode.share:.2g} of the mass, {climbs}"))
-        left = 'style="text-align: left"'
-        body = "".join(f"<tr><th {left}>{head}</th><td {left}>{escape(text)}</td></tr>" for head, text in rows)
-        return f"<table><tbody>{body}</tbody></table>"
+        return _html.table(rows, title="Evidence")
 
     def __repr__(self) -> str:
         low, high = self.interval(0.95)
         return f"Evidence(log {self.log_evidence:.8g} ± {self.sd:.2g}, 95 % in [{low:.8g}, {high:.8g}], {self._cost})"
+
+
+def _chain(name: str, values: Any, draws: int) -> tuple[tuple[str, ...], Array]:
+    """Return the draws of a variable as one chain for xarray, with names for the dimensions of the variable itself."""
+    array = np.asarray(values)
+    if array.shape[:1] != (draws,):
+        raise ValueError(
+            f"`variables` must return one value, or one array, for each of the {draws} draws; {name!r} has shape "
+            f"{array.shape}"
+        )
+    own = tuple(f"{name}_dim_{i}" for i in range(array.ndim - 1))  # as ArviZ names them
+    return ("chain", "draw", *own), array[None]

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _validate
+from .._lock import Lock
 from .._reason import Reason
 from .._threads import one_blas_thread
+from .._whitening import Whitening
 from ..kernels import Stationary
 from ..measures import Measure
 from ..process import KernelFamily
+from . import files
 from .acquisition import next_points
 from .assessment import Assessment, assess
 from .belief import Belief
@@ -24,7 +29,7 @@ from .modes import ABOVE, Mode, explains
 from .nodes import Nodes
 from .result import Evidence, Posterior
 from .space import Free, Sample, Space, space_of
-from .surrogate import FAMILIES, Whitening, depth_noise, fit
+from .surrogate import FAMILIES, depth_noise, fit
 from .zeros import SignProcess
 
 Array = NDArray[np.float64]
@@ -37,6 +42,8 @@ _FEW, _SOME, _MANY = (256, 4), (1024, 8), (4096, 8)
 _GROWTH = 0.1
 #: Length-scales are searched for anew when the number of values has grown by this factor; in between they follow.
 _REFIT = 1.1
+#: Share of the evaluations by which the first climb ends, at the latest: without a top the rest would be of no use.
+_CLIMBING = 0.7
 #: Share of the budget that climbs after the first may use together.
 _FURTHER = 0.3
 #: From this dimension on, and with a budget of so many times it, several climbs are raced: on the eight parameters of
@@ -56,6 +63,11 @@ _NOT_ARRIVED = 0.3
 _UNTESTED = 3.0
 #: Predictions made beforehand that say how far the process can be trusted: the last so many.
 _REMEMBERED = 40
+
+
+def _same(points: Array, others: Array, radius: float) -> bool:
+    """Whether two climbs are about to evaluate the same points, to a thousandth of the trust radius."""
+    return len(points) == len(others) and bool(np.all(np.abs(points - others) < 1e-3 * radius))
 
 
 @dataclass(eq=False)
@@ -89,7 +101,7 @@ class EvidenceRun:
 
     Parameters
     ----------
-    prior : Measure, optional
+    prior : Measure or frozen scipy.stats distribution, optional
         The prior. Without one the function is a log joint density on R^d, and `start` says where to begin.
     n : int, optional
         Evaluations planned, by which they are shared between spread, climbs and rounds; 200 by default.
@@ -132,6 +144,11 @@ class EvidenceRun:
         rng: Any = None,
         quick: bool = False,
     ) -> None:
+        self._lock = Lock()
+        self._settings = {
+            "prior": prior, "n": n, "start": start, "scale": scale, "kernel": kernel, "design": design, "quick": quick,
+        }  # fmt: skip
+        self._events: list[files.Event] = []
         self._final = _SOME if quick else _MANY
         self._n = _validate.count(DEFAULT_N if n is None else n, "n")
         self._start: Array | None = None
@@ -149,7 +166,7 @@ class EvidenceRun:
                 raise ValueError("`scale` goes with a log joint density without a prior: leave it out")
             self._space = space_of(prior)
             if start is not None:
-                begin = _validate.points(np.atleast_2d(np.asarray(start, dtype=float)), "start", prior.dim)
+                begin = _validate.points(np.atleast_2d(np.asarray(start, dtype=float)), "start", self.dim)
                 self._start = self._space.from_user(begin)
         self._families: Sequence[KernelFamily] = FAMILIES
         if kernel is not None:
@@ -222,15 +239,18 @@ class EvidenceRun:
             Empty while points that were asked for before have not been told, or when the run has `ended`.
         """
         most = None if batch is None else _validate.count(batch, "batch")
-        if self._plan is None and not self._exhausted:
-            self._plan = self._next()
-        if self._plan is None:
-            return np.empty((0, self.dim))
-        plan = self._plan
-        stop = len(plan.x) if most is None else min(len(plan.x), plan.asked + most)
-        points = plan.x[plan.asked : stop]
-        plan.asked = stop
-        return np.array(points)
+        with self._lock:
+            if self._plan is None and not self._exhausted:
+                self._plan = self._next()
+                if self._plan is not None:
+                    self._note("plan", self._plan.x, z=self._plan.z, purpose=self._plan.kind)
+            if self._plan is None:
+                return np.empty((0, self.dim))
+            plan = self._plan
+            stop = len(plan.x) if most is None else min(len(plan.x), plan.asked + most)
+            points = plan.x[plan.asked : stop]
+            plan.asked = stop
+            return np.array(points)
 
     @one_blas_thread
     def tell(self, points: ArrayLike, values: ArrayLike) -> None:
@@ -250,25 +270,119 @@ class EvidenceRun:
         """
         x = _validate.points(points, "points", self.dim) + 0.0
         ell = _validate.log_values(values, "values", len(x))
-        plan = self._plan
-        planned = {} if plan is None else {row.tobytes(): i for i, row in enumerate(plan.x + 0.0)}
-        own = [i for i, row in enumerate(x) if row.tobytes() not in planned]
-        if own:
-            self._add(self._space.from_user(x[own]), x[own], ell[own])
-        if plan is not None:
-            for row, value in zip(x, ell, strict=True):
-                if row.tobytes() in planned:
-                    plan.values[row.tobytes()] = float(value)
-            self._digest(plan)
+        with self._lock:
+            plan = self._plan
+            planned = {} if plan is None else {row.tobytes(): i for i, row in enumerate(plan.x + 0.0)}
+            own = [i for i, row in enumerate(x) if row.tobytes() not in planned]
+            if own:
+                self._add(self._space.from_user(x[own]), x[own], ell[own])
+            self._note("tell", x, values=ell)
+            if plan is not None:
+                for row, value in zip(x, ell, strict=True):
+                    if row.tobytes() in planned:
+                        plan.values[row.tobytes()] = float(value)
+                self._digest(plan)
 
     def skip(self, points: ArrayLike) -> None:
         """Give up points that `ask` returned and that have no value."""
         x = _validate.points(points, "points", self.dim) + 0.0
+        with self._lock:
+            self._note("skip", x)
+            if self._plan is not None:
+                for row in x:
+                    self._plan.values[row.tobytes()] = np.nan
+                self._skipped += len(x)
+                self._digest(self._plan)
+
+    # Saving and loading
+
+    def _note(
+        self, kind: str, x: Array, *, z: Array | None = None, values: Array | None = None, purpose: str = ""
+    ) -> None:
+        nothing = np.empty((0, self.dim))
+        self._events.append(
+            files.Event(kind, x, nothing if z is None else z, np.empty(0) if values is None else values, purpose)
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the run to a JSON file: its arguments, and everything it was told, exact to the bit.
+
+        Raises
+        ------
+        ValueError
+            When prior, kernel or design cannot be written down (a design must be a class of fwbq).
+        """
+        with self._lock:
+            asked = 0 if self._plan is None else self._plan.asked
+            files.write(path, self._settings, files.History(self._entropy, self._events, asked))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a run written by `save`; it goes on as that one would.
+
+        The run is computed anew from what it was told, which takes as long as its own computing did; nothing is
+        evaluated.
+
+        Raises
+        ------
+        ValueError
+            When the file is not of a run, was damaged, or names something that fwbq does not know.
+
+        Warns
+        -----
+        RuntimeWarning
+            When this version, or this processor, would have asked for other points. All values are kept, and the run
+            goes on from them with other points than it would have.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile, numpy as np, fwbq
+        >>> run = fwbq.EvidenceRun(fwbq.Gaussian([0.0], [[1.0]]), n=20, rng=0)
+        >>> x = run.ask()
+        >>> run.tell(x, -(x[:, 0] ** 2))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     run.save(pathlib.Path(folder) / "run.json")
+        ...     again = fwbq.EvidenceRun.load(pathlib.Path(folder) / "run.json")
+        >>> bool(np.all(again.ask() == run.ask()))
+        True
+        """
+        settings, history = files.read(path)
+        run = cls(**settings)
+        run._entropy = history.entropy
+        if run._replay(history):
+            return run
+        warnings.warn(
+            "this version or processor chooses other points than the run that was saved: its values are kept, and the "
+            "run goes on from them with points of its own",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        run = cls(**settings)
+        run._entropy = history.entropy
+        for event in history.events:
+            if event.kind == "tell":
+                run.tell(event.x, event.values)
+        return run
+
+    @one_blas_thread
+    def _replay(self, history: files.History) -> bool:
+        """Go through a history again; False when the run would have planned something else."""
+        for event in history.events:
+            if event.kind == "plan":
+                plan = self._next()
+                if plan is None or plan.kind != event.purpose or plan.x.shape != event.x.shape:
+                    return False
+                # The points as they were: here they may differ by rounding.
+                plan.x, plan.z, plan.asked = event.x, event.z, len(event.x)
+                self._plan = plan
+                self._events.append(event)
+            elif event.kind == "tell":
+                self.tell(event.x, event.values)
+            else:
+                self.skip(event.x)
         if self._plan is not None:
-            for row in x:
-                self._plan.values[row.tobytes()] = np.nan
-            self._skipped += len(x)
-            self._digest(self._plan)
+            self._plan.asked = history.asked
+        return True
 
     def _digest(self, plan: _Plan) -> None:
         keys = [row.tobytes() for row in plan.x + 0.0]
@@ -334,11 +448,15 @@ class EvidenceRun:
                 # A further climb must not be led by the points of the modes that are known: only those that the modes
                 # do not explain are its data.
                 strange = g > np.max([mode.peak(z) for mode in self._modes], axis=0) + ABOVE if self._modes else at[at]
-                proposals = [
-                    climb.propose(z[strange], g[strange]) if climb.further else climb.propose(z, g) for climb in climbs
-                ]
-                sizes = [len(p) for p in proposals]
-                return self._planned("climb", np.vstack(proposals), list(zip(climbs, sizes, strict=True)))
+                proposals: list[tuple[Climb, Array]] = []
+                for climb in sorted(climbs, key=lambda c: -c.value):
+                    points = climb.propose(z[strange], g[strange]) if climb.further else climb.propose(z, g)
+                    if any(_same(points, others, climb.radius) for _, others in proposals):
+                        climb.ended = climb.counted = True  # it has met one that stands higher
+                    else:
+                        proposals.append((climb, points))
+                sizes = [(climb, len(points)) for climb, points in proposals]
+                return self._planned("climb", np.vstack([points for _, points in proposals]), sizes)
         return self._round()
 
     def _spread(self, n: int) -> _Plan | None:
@@ -356,7 +474,7 @@ class EvidenceRun:
         if not self._climbs:
             order = np.argsort(-np.where(self._positive, self._joint, -np.inf), kind="stable")
             racers = _RACERS if self.dim >= _RACE_DIM and self._n >= _RACE_BUDGET * self.dim else 1
-            budget = min(max(int(0.7 * self._n) - self._first, 2), 12 * self.dim + 12)
+            budget = min(max(int(_CLIMBING * self._n) - self._first, 2), 12 * self.dim + 12)
             for i in order[:racers]:
                 if self._positive[i]:
                     self._climbs.append(Climb(self._z[i].copy(), float(self._joint[i]), 1.0, budget))
@@ -367,6 +485,9 @@ class EvidenceRun:
             for climb in self._racing:
                 climb.ended = climb.ended or climb is not best
             self._racing = [best]
+        first = max((climb for climb in self._climbs if not climb.further), key=lambda c: c.value)
+        if first.ended and not first.counted and not first.arrived:
+            first.extend(int(_CLIMBING * self._n) - len(self._values))
         going = [climb for climb in self._climbs if not climb.ended]
         if going:
             for climb in going[:]:
@@ -423,7 +544,7 @@ class EvidenceRun:
                 self._modes[k] = Mode(mode.peak, mode.climbs + 1)
                 self._finished += 1
                 return
-        if climb.further and not climb.arrived:
+        if not climb.arrived and (climb.further or climb.value < max(c.value for c in self._climbs)):
             return
         row = int(np.argmin(np.sum((z - climb.best) ** 2, axis=1)))
         peak = local_quadratic(z, g, row, climb.radius)
@@ -562,7 +683,7 @@ class EvidenceRun:
         if self._climbs and not any(climb.arrived for climb in self._climbs):
             best = max(self._climbs, key=lambda climb: climb.value)
             gain = best.model.gain() if best.model is not None and best.model.concave else 1.0
-            rising = np.hypot(rising, min(max(gain, _NOT_ARRIVED), 1e3))
+            rising = float(np.hypot(rising, max(min(gain, 1e3), best.ahead(), _NOT_ARRIVED)))
         waiting = (
             sum(not explains(self._modes, self._z[i], float(self._joint[i])) for i in self._starts or [])
             if self._modes
@@ -591,6 +712,11 @@ class EvidenceRun:
         tol : float, optional
             The tolerance that was asked for, for the words of the status.
         """
+        with self._lock:
+            return self._current().ending(reason, tol)
+
+    def _current(self) -> Evidence:
+        """Return the evidence given all values, computed once for each number of them."""
         if self._answer is None or self._answer[0] != self.n_evaluations:
             kept = self._z, self._x, self._values, list(self._tops), self._fresh
             try:
@@ -605,7 +731,7 @@ class EvidenceRun:
             finally:
                 if self._plan is not None:
                     self._z, self._x, self._values, self._tops, self._fresh = kept
-        return self._answer[1].ending(reason, tol)
+        return self._answer[1]
 
     def _conclude(self) -> Evidence:
         n = len(self._values)

@@ -6,12 +6,11 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import solve_triangular
 from scipy.special import log_ndtr, ndtr, ndtri, ndtri_exp
 
-from .. import _validate
+from .._whitening import Whitening
 from ..designs.qmc import scrambled_engine
-from ..measures import Empirical, Gaussian, Measure, TruncatedGaussian, Uniform
+from ..measures import Empirical, Gaussian, Measure, TruncatedGaussian, Uniform, as_measure
 
 Array = NDArray[np.float64]
 
@@ -71,7 +70,7 @@ class NormalScores(Space):
 
     def __init__(self, prior: Measure) -> None:
         self.prior = prior
-        self._root = np.linalg.cholesky(prior.cov) if isinstance(prior, Gaussian) else None
+        self._whitening = prior.whitening if isinstance(prior, Gaussian) else None
 
     @property
     def dim(self) -> int:
@@ -80,14 +79,14 @@ class NormalScores(Space):
 
     def to_user(self, z: Array) -> Array:
         """Map z (n, d) to x."""
-        if self._root is not None:
-            return np.asarray(self.prior.mean + z @ self._root.T)
+        if self._whitening is not None:
+            return self._whitening.back(z)
         return self.prior.from_uniform(ndtr(z))
 
     def from_user(self, x: Array) -> Array:
         """Map x (n, d) to z."""
-        if self._root is not None:
-            return np.asarray(solve_triangular(self._root, (x - self.prior.mean).T, lower=True).T)
+        if self._whitening is not None:
+            return self._whitening.forward(x)
         return np.column_stack([_score(factor, x[:, i]) for i, factor in enumerate(self.prior.factors or ())])
 
     def log_prior(self, z: Array) -> Array:
@@ -133,8 +132,7 @@ class Standardised(Space):
 
     def __init__(self, prior: Measure) -> None:
         self.prior = prior
-        self._centre = np.where(np.isfinite(prior.expectation), prior.expectation, prior.mean)
-        self._scale = np.where(prior.scale > 0.0, prior.scale, 1.0)
+        self._whitening = prior.whitening
 
     @property
     def dim(self) -> int:
@@ -143,15 +141,15 @@ class Standardised(Space):
 
     def to_user(self, z: Array) -> Array:
         """Map z (n, d) to x."""
-        return np.asarray(self._centre + self._scale * z)
+        return self._whitening.back(z)
 
     def from_user(self, x: Array) -> Array:
         """Map x (n, d) to z."""
-        return np.asarray((x - self._centre) / self._scale)
+        return self._whitening.forward(x)
 
     def log_prior(self, z: Array) -> Array:
         """Return the log prior density with respect to dz."""
-        return self.prior.log_density(self.to_user(z)) + float(np.sum(np.log(self._scale)))
+        return self.prior.log_density(self.to_user(z)) + self._whitening.log_volume
 
     def first(self, size: int, rng: np.random.Generator) -> Array:
         """Return `size` points spread under the prior."""
@@ -173,25 +171,25 @@ class Free(Space):
     """
 
     def __init__(self, start: ArrayLike, scale: ArrayLike) -> None:
-        self.start = np.asarray(start, dtype=float)
-        self.scale = np.broadcast_to(np.asarray(scale, dtype=float), self.start.shape)
+        centre = np.asarray(start, dtype=float)
+        self._whitening = Whitening(centre, np.broadcast_to(np.asarray(scale, dtype=float), centre.shape))
 
     @property
     def dim(self) -> int:
         """Number of parameters."""
-        return len(self.start)
+        return len(self._whitening.centre)
 
     def to_user(self, z: Array) -> Array:
         """Map z (n, d) to x."""
-        return np.asarray(self.start + self.scale * z)
+        return self._whitening.back(z)
 
     def from_user(self, x: Array) -> Array:
         """Map x (n, d) to z."""
-        return np.asarray((x - self.start) / self.scale)
+        return self._whitening.forward(x)
 
     def log_prior(self, z: Array) -> Array:
         """Return the log of dx/dz: the integral is taken over x."""
-        return np.full(len(z), float(np.sum(np.log(self.scale))))
+        return np.full(len(z), self._whitening.log_volume)
 
     def _spread(self, normal: Array) -> Array:
         points = np.array(normal)
@@ -211,9 +209,9 @@ class Sample(Space):
         self.prior = prior
         held = prior.weights > 0.0
         points, which = np.unique(prior.points[held], axis=0, return_inverse=True)
-        self._centre, self._scale = prior.expectation, np.where(prior.scale > 0.0, prior.scale, 1.0)
+        self._whitening = prior.whitening
         self._points = points
-        self._support = (points - self._centre) / self._scale
+        self._support = self._whitening.forward(points)
         self._log_weights = np.log(np.bincount(which.ravel(), prior.weights[held]))
 
     @property
@@ -243,7 +241,7 @@ class Sample(Space):
     def to_user(self, z: Array) -> Array:
         """Map z (n, d) to x: exactly the points of the sample for those of the support."""
         row = {point.tobytes(): i for i, point in enumerate(self._support)}
-        x = np.asarray(self._centre + self._scale * z)
+        x = self._whitening.back(z)
         for i, point in enumerate(z):
             if point.tobytes() in row:
                 x[i] = self._points[row[point.tobytes()]]
@@ -252,7 +250,7 @@ class Sample(Space):
     def from_user(self, x: Array) -> Array:
         """Map x (n, d) to z: exactly a point of the support for those of the sample."""
         row = {point.tobytes(): i for i, point in enumerate(self._points + 0.0)}
-        z = np.asarray((x - self._centre) / self._scale)
+        z = self._whitening.forward(x)
         for i, point in enumerate(x + 0.0):
             if point.tobytes() in row:
                 z[i] = self._support[row[point.tobytes()]]
@@ -268,8 +266,8 @@ class Sample(Space):
 
 
 def space_of(prior: Measure) -> Space:
-    """Return the coordinates that suit a prior."""
-    _validate.instance(prior, "prior", Measure, "give one of fwbq's measures, e.g. fwbq.Gaussian(mean, cov)")
+    """Return the coordinates that suit a prior, a measure or a distribution of scipy.stats."""
+    prior = as_measure(prior, "prior")
     if isinstance(prior, Empirical):
         return Sample(prior)
     if isinstance(prior, Gaussian) or prior.factors is not None:

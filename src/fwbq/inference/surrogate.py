@@ -8,12 +8,11 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
-from scipy.optimize import minimize
 
 from .._linalg import CholeskyFactor
+from .._whitening import Whitening
 from ..kernels import Differences, ExpQuad, Kernel, Matern52
-from ..process import KernelFamily, LengthscalePrior, Prediction, Regression
+from ..process import KernelFamily, LengthscalePrior, Objective, Prediction, Regression
 from ..process.basis import Basis, basis_functions, basis_size
 from .mixture import lower_root
 from .modes import Mode
@@ -33,33 +32,6 @@ DEPTH, PER_DIMENSION, RELATIVE = 10.0, 2.0, 5.0
 #: Residuals of a quadratic below this are rounding: the log joint density is a Gaussian's, and no length-scale can be
 #: learnt from them.
 ROUNDING = 1e-8
-
-
-@dataclass(frozen=True, eq=False)
-class Whitening:
-    """Coordinates s = root^-1 (z - centre).
-
-    Attributes
-    ----------
-    centre : (d,) array
-    root : (d, d) array
-        Lower triangular.
-    """
-
-    centre: Array
-    root: Array
-
-    def forward(self, z: Array) -> Array:
-        """Map points z (n, d) to s."""
-        return np.asarray(solve_triangular(self.root, (z - self.centre).T, lower=True, check_finite=False).T)
-
-    def back(self, s: Array) -> Array:
-        """Map points s (n, d) to z."""
-        return np.asarray(self.centre + s @ self.root.T)
-
-    def unit(self, z: Array) -> Array:
-        """Return -|s|^2 / 2 at points z (n, d): the log density of the Gaussian it whitens, but for a constant."""
-        return np.asarray(-0.5 * np.sum(self.forward(z) ** 2, axis=1))
 
 
 def depth_noise(values: Array, dim: int) -> Array:
@@ -283,36 +255,17 @@ def fit_lengthscales(
     s: Array, values: Array, basis: Basis, noise: Array, family: KernelFamily, begin: Array | None, iterations: int
 ) -> tuple[float, Array]:
     """Return the greatest log posterior density of the log length-scales, and where it is."""
-    d = s.shape[1]
-    prior = LengthscalePrior(np.ones(d))
-    location, precision = prior.location(family), prior.precision(family)
+    prior = LengthscalePrior(np.ones(s.shape[1]))
     H = basis_functions(basis, s)
-    diagonal = noise + JITTER
-    pairs = Differences.of(s)
-
-    def objective(theta: Array) -> tuple[float, Array]:
-        k, pull = family.pullback(theta, pairs)
-        K = pairs.matrix(k, 1.0)
-        K.flat[:: len(K) + 1] += diagonal
-        r = Regression(CholeskyFactor.with_jitter(K, 1e-13), values, H)
-        shift = theta - location
-        slope = pull(2.0 * pairs.pairs(r.sensitivity()))
-        return -r.log_likelihood() + 0.5 * float(shift @ precision @ shift), precision @ shift - slope
-
+    # The noise keeps the matrix regular: beside it the jitter is a thousandth.
+    objective = Objective(family, prior, Differences.of(s), values, H, noise + JITTER, jitter=JITTER / 1000)
+    location = objective.location
     # A mean that leaves nothing but rounding leaves nothing to learn.
     weight = 1.0 / np.sqrt(1.0 + noise)
     coefficients = np.linalg.lstsq(H * weight[:, None], values * weight, rcond=None)[0]
     left = weight * (values - H @ coefficients)
     if len(values) <= H.shape[1] or np.max(np.abs(left)) < ROUNDING * max(1.0, float(np.max(np.abs(values * weight)))):
-        return -objective(location)[0], location
-    bounds = prior.bounds(family)
+        return objective.value(location), location
     starts = [location, location - 1.0] if begin is None else [begin]
-    runs = [
-        minimize(
-            objective, np.clip(start, *np.array(bounds).T), jac=True, method="L-BFGS-B", bounds=bounds,
-            options={"maxiter": iterations, "ftol": 1e-5},
-        )
-        for start in starts
-    ]  # fmt: skip
-    best = min(runs, key=lambda run: float(run.fun))
-    return -float(best.fun), np.asarray(best.x)
+    theta, height = objective.maximise(starts, iterations=iterations, ftol=1e-5)
+    return height, theta

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 
+from .._whitening import Whitening
 from ..measures import Gaussian, Measure, Warp
 
 FloatArray = NDArray[np.float64]
@@ -15,38 +15,33 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """Coordinates u in which the work is done, and the measure in them: x = origin + root u, or those of a warp.
+    """Coordinates u in which the work is done, and the measure in them.
 
     Attributes
     ----------
     measure : Measure
         The measure of u under which the integral is taken: its law, or with a warp the reference measure.
-    origin, root : (d,), (d, d) arrays, or None
-        None for u = x.
-    warp : Warp, optional
+    whitening : Whitening or None
+        How u is had from x; None, without a warp, for u = x.
+    warp : Warp or None
         The coordinates of a measure with heavy tails.
     """
 
     measure: Measure
-    origin: FloatArray | None = None
-    root: FloatArray | None = None
+    whitening: Whitening | None = None
     warp: Warp | None = None
 
     def to_natural(self, x: FloatArray) -> FloatArray:
         """Return u for points x (n, d)."""
         if self.warp is not None:
             return self.warp.to_warped(x)
-        if self.origin is None or self.root is None:
-            return x
-        return np.asarray(solve_triangular(self.root, (x - self.origin).T, lower=True, check_finite=False).T)
+        return x if self.whitening is None else self.whitening.forward(x)
 
     def to_original(self, u: FloatArray) -> FloatArray:
         """Return x for points u (n, d)."""
         if self.warp is not None:
             return self.warp.to_original(u)
-        if self.origin is None or self.root is None:
-            return u
-        return np.asarray(self.origin + u @ self.root.T)
+        return u if self.whitening is None else self.whitening.back(u)
 
     def ratio(self, u: FloatArray) -> FloatArray | None:
         """Return the density of the law of u under `measure`, (n,); None where that is the law itself."""
@@ -71,7 +66,6 @@ def natural(measure: Measure) -> Frame:
     array([[1., 2.]])
     """
     if isinstance(measure, Gaussian) and measure.factors is None:
-        standard = Gaussian(np.zeros(measure.dim), np.eye(measure.dim))
-        return Frame(standard, measure.mean, np.asarray(np.linalg.cholesky(measure.cov), dtype=np.float64))
+        return Frame(Gaussian(np.zeros(measure.dim), np.eye(measure.dim)), measure.whitening)
     warp = Warp.of(measure)
     return Frame(measure) if warp is None else Frame(warp.reference, warp=warp)

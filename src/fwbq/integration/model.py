@@ -21,9 +21,10 @@ from ..posterior import (
     calibrated,
     condition,
 )
-from ..process import DRAWS, FAMILIES, SCALE_MIXTURES, Fit, KernelFamily, LengthscalePrior
+from ..process import DRAWS, FAMILIES, SCALE_MIXTURES, Fit, KernelFamily, LengthscalePrior, Regression
 from ..rules import PRIOR_MEANS, PriorMean, Rule, bayes_rule, weighted_rule
 from .bisection import bisections
+from .fitted import Conditioned, FittedProcess
 from .forecast import Forecast, forecast
 from .frame import Frame, natural
 from .remarks import endless_tail, like_a_likelihood
@@ -168,6 +169,32 @@ class KernelModel:
         embedding = self.original_embedding(found.kernel)
         rule = bayes_rule(embedding, points, prior_mean=self.prior_mean)
         return IntegrationResult(posterior, rule, embedding.kernel, points, values, self._notes(rule, values))
+
+    def fitted(self, points: FloatArray, values: FloatArray) -> FittedProcess:
+        """Return the process of which `conclude` gives the integral, for one integrand and at least three values."""
+        x = self.frame.to_natural(points)
+        if self.fixed is not None:
+            kernels, weights = [self.fixed.kernel], [1.0]
+        else:
+            found = self._fit(x, values, draws=DRAWS)
+            kernels = [member.kernel for member in found.members]
+            weights = [member.weight for member in found.members]
+        constant = self.prior_mean == "constant"
+        warp = self.frame.warp
+        members = []
+        for kernel in kernels:
+            rule = self._rule(kernel, x)
+            f = rule.values(values)
+            members.append(
+                Conditioned(
+                    kernel if warp is None else Warped(kernel, warp),
+                    rule.points,
+                    Regression.of(rule.factor, f, constant=constant),
+                    float(f[0]) if constant else 0.0,
+                    self._condition(rule, values),
+                )
+            )
+        return FittedProcess(tuple(members), np.array(weights), self.frame if warp is None else Frame(self.measure))
 
     def warn(self, result: IntegrationResult) -> None:
         """Warn when the values say that the answer is not to be trusted: see `remarks` and `_warn_of_misfit`."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from .. import _html, _validate
 from .._reason import Reason
 from ..kernels import Kernel
 from ..posterior import AveragedPosterior, ColumnPosteriors, IntegralPosterior
@@ -15,6 +18,10 @@ from ..rules import Rule
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
+
+    from .fitted import FittedProcess
+    from .model import KernelModel
 
 FloatArray = NDArray[np.float64]
 
@@ -46,6 +53,8 @@ class IntegrationResult:
     success : bool
         Whether what was asked for was reached: the tolerance if there was one, else all evaluations that were asked
         for or could be of use.
+    model : KernelModel or None
+        What was believed before any value was known: `process` and `at` come from it. None for a net.
     """
 
     posterior: IntegralPosterior | AveragedPosterior | ColumnPosteriors
@@ -57,6 +66,7 @@ class IntegrationResult:
     n_skipped: int = 0
     reason: Reason = Reason.OPEN
     success: bool = True
+    model: KernelModel | None = field(default=None, repr=False)
 
     @property
     def mean(self) -> Any:
@@ -121,8 +131,127 @@ class IntegrationResult:
             columns |= {f"value{j + 1}": f for j, f in enumerate(self.values.T)}
         return pd.DataFrame(columns)
 
+    @cached_property
+    def process(self) -> FittedProcess:
+        """The process on f, given its values: the distribution of f at any point, and draws of whole functions.
+
+        Computed at the first use, by one more fit. Only for one integrand with at least three values.
+        """
+        return self._some_model().fitted(self.points, self.values)
+
+    def at(self, n: int) -> IntegrationResult:
+        """Return what the first `n` evaluations alone would have given.
+
+        Examples
+        --------
+        >>> import numpy as np, fwbq
+        >>> result = fwbq.integrate(lambda x: np.cos(x[:, 0]), fwbq.Gaussian([0.0], [[1.0]]), n=20, rng=0)
+        >>> result.at(10).n_evaluations, bool(result.at(10).sd > result.sd)
+        (10, True)
+        """
+        count = _validate.count(n, "n")
+        if count > self.n_evaluations:
+            raise ValueError(f"`n` must be at most the {self.n_evaluations} evaluations there are, got {count}")
+        model = self._some_model()
+        return replace(model.conclude(self.points[:count], self.values[:count]), model=model)
+
+    def _some_model(self) -> KernelModel:
+        if self.model is None:
+            raise ValueError(
+                'this result has no process to look at: it comes from a net, or from a file. Use `method="process"`'
+            )
+        if self.values.ndim > 1:
+            raise ValueError(f"this result is of {self.values.shape[1]} integrals: integrate one column by itself")
+        if self.n_evaluations < 3:
+            raise ValueError(f"a process needs at least three values to be fitted, and there are {self.n_evaluations}")
+        return self.model
+
+    def convergence(self, sizes: Sequence[int] | None = None) -> pd.DataFrame:
+        """Return estimates from the first evaluations alone, a row for each n.
+
+        Parameters
+        ----------
+        sizes : sequence of int, optional
+            The n; by default eight from 4 to all evaluations, evenly spread on a logarithmic scale. Each is a fit.
+
+        Returns
+        -------
+        DataFrame
+            ``n``, ``mean``, ``sd``, ``lower`` and ``upper`` (95 % interval).
+        """
+        import pandas as pd
+
+        if sizes is None:
+            spread = np.geomspace(min(4, self.n_evaluations), self.n_evaluations, 8)
+            sizes = sorted({round(n) for n in spread.tolist()})
+        found = [self if n == self.n_evaluations else self.at(n) for n in sizes]
+        bounds = [each.interval(0.95) for each in found]
+        return pd.DataFrame(
+            {
+                "n": list(sizes),
+                "mean": [each.mean for each in found],
+                "sd": [each.sd for each in found],
+                "lower": [low for low, _ in bounds],
+                "upper": [high for _, high in bounds],
+            }
+        )
+
+    def plot(self, ax: Axes | None = None, *, truth: float | None = None) -> Axes:
+        """Draw the posterior of the integral; see :func:`fwbq.plots.integral`.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+        truth : float, optional
+            The known value, drawn as a line.
+        """
+        from ..plots import integral
+
+        return integral(self, ax, truth=truth)
+
+    def plot_process(
+        self, ax: Axes | None = None, *, coordinates: int | tuple[int, int] = 0, at: ArrayLike | None = None
+    ) -> Axes:
+        """Draw a slice of the fitted process through a point; see :func:`fwbq.plots.process_slice`.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+        coordinates : int or pair of int, optional
+            Along which coordinates: one gives a curve with bands, two a map.
+        at : (d,) array_like, optional
+            The point that the slice goes through; by default the expectation of the measure.
+        """
+        from ..plots import process_slice
+
+        return process_slice(self, ax, coordinates=coordinates, at=at)
+
+    def plot_convergence(self, ax: Axes | None = None, *, truth: float | None = None) -> Axes:
+        """Draw the estimate and its 95 % interval against n; see :func:`fwbq.plots.convergence`."""
+        from ..plots import convergence
+
+        return convergence(self, ax, truth=truth)
+
+    def _repr_html_(self) -> str:
+        """Return a small table, for notebooks."""
+        m, sd = np.atleast_1d(self.mean), np.atleast_1d(self.sd)
+        low, high = (np.atleast_1d(bound) for bound in self.interval(0.95))
+        rows = [("integral", f"{m[0]:.10g} ± {sd[0]:.2g}"), ("95 % interval", f"[{low[0]:.10g}, {high[0]:.10g}]")]
+        if len(m) > 1:
+            shown = [f"{m[j]:.6g} ± {sd[j]:.2g}" for j in range(min(len(m), 8))]
+            rows = [(f"{len(m)} integrals", ", ".join(shown) + (", …" if len(m) > 8 else ""))]
+        rows += [
+            ("evaluations", f"{self.n_evaluations}" + (f" ({self.n_skipped} skipped)" if self.n_skipped else "")),
+            ("kernel", repr(self.kernel)),
+            ("success", "yes" if self.success else "no"),
+            ("status", self.status),
+        ]
+        return _html.table(rows, title="Integral")
+
     def __repr__(self) -> str:
-        cost = f"{self.n_evaluations} evaluations; {self.status}"
+        cost = self.reason.with_count(self.n_evaluations, self.status)
         if np.ndim(self.mean):
             return f"IntegrationResult({len(self.mean)} integrals, {cost})"
         low, high = self.interval(0.95)

@@ -20,11 +20,12 @@ from ..embeddings import Embedding
 from ..kernels import Kernel, Stationary
 from ..measures import Measure, as_measure
 from ..rules import PriorMean
-from . import state
+from . import files
 from .forecast import Forecast
 from .model import AnyAmplitude, KernelModel
 from .result import IntegrationResult
 from .sequence import FEWEST_BEFORE_RANK, chosen_together, first_points, next_points, spread
+from .state import State
 
 FloatArray = NDArray[np.float64]
 
@@ -93,20 +94,9 @@ class Integration:
         self._measure = measure
         self._model = KernelModel(measure, kernel, amplitude, prior_mean)
         self._design = None if design is None else _validate.design_factory(design, "design")
-        self._entropy = [int(word) for word in _validate.generator(rng).integers(2**63, size=2)]
+        self._state = State([int(word) for word in _validate.generator(rng).integers(2**63, size=2)])
         self._lock = Lock()
         self._sequence: Design | PointSet | None = None
-        self._asked: list[FloatArray] = []
-        self._waiting: dict[bytes, int] = {}
-        self._known: dict[bytes, tuple[FloatArray, FloatArray]] = {}
-        self._width: int | None = None
-        self._skipped = 0
-        self._asks = 0
-        self._spread = 0
-        self._search: tuple[int, Kernel] | None = None
-        self._leading: Kernel | None = None
-        self._ended: str | None = None
-        self._reason: Reason | None = None
         self._answer: IntegrationResult | None = None
 
     @property
@@ -117,7 +107,7 @@ class Integration:
     @property
     def n_evaluations(self) -> int:
         """Number of points at which values are known."""
-        return len(self._known)
+        return len(self._state.known)
 
     @property
     def n_first(self) -> int:
@@ -127,7 +117,7 @@ class Integration:
     @property
     def ended(self) -> str | None:
         """Why there were fewer points than asked for, or None."""
-        return self._ended
+        return self._state.ended
 
     @property
     def all_at_once(self) -> bool:
@@ -159,10 +149,7 @@ class Integration:
         batch = _validate.count(batch, "batch")
         with self._lock:
             chosen = self._from_design(batch) if self._model.fixed and self._design else self._from_model(batch)
-            for point in chosen:
-                if point.tobytes() not in self._known:
-                    self._waiting.setdefault(point.tobytes(), len(self._asked))
-                self._asked.append(point)
+            self._state = self._state.with_asked(chosen)
         return chosen
 
     def tell(self, points: ArrayLike, values: ArrayLike) -> None:
@@ -182,33 +169,20 @@ class Integration:
         """
         x = _validate.points(points, "points", self._measure.dim) + 0.0
         f = _validate.values(values, "values", len(x))
-        width = 0 if f.ndim == 1 else f.shape[1]
         with self._lock:
-            if len(x) and self._width is not None:
-                _validate.same_width(width, self._width, "values")
-            told = dict(self._known)
-            for point, value in zip(x, f, strict=True):
-                known = told.setdefault(point.tobytes(), (point.copy(), np.array(value)))[1]
-                if not np.array_equal(known, value):
-                    raise _validate.contradiction(point, known, value)
-            for point in x:
-                self._waiting.pop(point.tobytes(), None)
-            self._known = told
-            self._width = width if len(x) else self._width
+            self._state = self._state.with_told(x, f)
             self._answer = None
 
     def skip(self, points: ArrayLike) -> None:
         """Give up points that `ask` returned and that have no value; they are not waited for any longer."""
         x = _validate.points(points, "points", self._measure.dim) + 0.0
         with self._lock:
-            for point in x:
-                if self._waiting.pop(point.tobytes(), None) is not None:
-                    self._skipped += 1
+            self._state = self._state.without(x)
 
     @property
     def reason(self) -> Reason:
         """`Reason.OPEN`, or why `ask` returned fewer points than asked for."""
-        return self._reason or Reason.OPEN
+        return self._state.reason or Reason.OPEN
 
     @one_blas_thread
     def forecast(self, points: ArrayLike) -> Forecast | None:
@@ -226,10 +200,10 @@ class Integration:
         """
         new = _validate.points(points, "points", self._measure.dim)
         with self._lock:
-            kernel = self._leading if self._model.fixed is None else self._model.fixed.kernel
-            if kernel is None or not self._known:
+            kernel = self._state.leading if self._model.fixed is None else self._model.fixed.kernel
+            if kernel is None or not self._state.known:
                 return None
-            x, values = self._data()
+            x, values = self._state.data()
         return self._model.forecast(x, values, new, kernel)
 
     @one_blas_thread
@@ -251,12 +225,13 @@ class Integration:
         average over kernels may change; where that is not enough, a run stops one batch later than it could.
         """
         with self._lock:
-            if self._model.fixed is not None or self._leading is None or self._width or self._answer is not None:
+            leading = self._state.leading
+            if self._model.fixed is not None or leading is None or self._answer is not None:
                 return True
-            points, values = self._data()
-            if len(points) < 3:
+            points, values = self._state.data()
+            if len(points) < 3 or values.ndim == 2:
                 return True
-            given = self._model.given(self._model.frame.to_natural(points), values, self._leading)
+            given = self._model.given(self._model.frame.to_natural(points), values, leading)
         low, high = given.interval(level)
         return bool(high - low <= 6.0 * tol)
 
@@ -284,10 +259,11 @@ class Integration:
         with self._lock:
             answer = self._conclusion()
             self._model.warn(answer)
-            skipped = f"{self._skipped} points skipped because f failed there" if self._skipped else ""
-            why = status or self._ended or Reason.OPEN.sentence(n=self.n_evaluations)
+            gone = self._state.skipped
+            skipped = f"{gone} points skipped because f failed there" if gone else ""
+            why = status or self._state.ended or Reason.OPEN.sentence(n=self.n_evaluations)
             said = "; ".join(filter(None, [why, skipped, answer.status]))
-            return replace(answer, status=said, n_skipped=self._skipped, reason=self.reason)
+            return replace(answer, status=said, n_skipped=gone, reason=self.reason, model=self._model)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a JSON file, exact to the bit; a run loaded from it continues as this one would.
@@ -298,24 +274,15 @@ class Integration:
             When kernel, measure or design cannot be written down (a design must be a class of fwbq).
         """
         with self._lock:
-            record = {
-                "measure": self._measure.spec(),
-                "kernel": state.kernel_record(self._model.kernel),
-                "design": state.design_record(self._design),
-                "amplitude": self._model.amplitude,
-                "prior_mean": self._model.prior_mean,
-                "entropy": self._entropy,
-                "asked": [point.tolist() for point in self._asked],
-                "waiting": sorted(self._waiting.values()),
-                "known": [[point.tolist(), value.tolist()] for point, value in self._known.values()],
-                "width": self._width,
-                "counts": [self._skipped, self._asks, self._spread],
-                "search": None if self._search is None else [self._search[0], self._search[1].spec()],
-                "leading": None if self._leading is None else self._leading.spec(),
-                "ended": self._ended,
-                "reason": None if self._reason is None else self._reason.name,
+            model = self._model
+            settings = {
+                "measure": self._measure,
+                "kernel": model.kernel,
+                "design": self._design,
+                "amplitude": model.amplitude,
+                "prior_mean": model.prior_mean,
             }
-        state.write(path, record)
+            files.write(path, settings, self._state)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -339,99 +306,68 @@ class Integration:
         >>> again.result().mean == run.result().mean
         True
         """
-        record = state.read(path)
-        run = cls(**{name: record[name] for name in ("measure", "kernel", "design", "amplitude", "prior_mean")})
-        run._entropy = record["entropy"]
-        run._asked = record["asked"]
-        run._waiting = record["waiting"]
-        run._known = record["known"]
-        run._width = record["width"]
-        run._skipped, run._asks, run._spread = record["counts"]
-        run._search = record["search"]
-        run._leading = record["leading"]
-        run._ended = record["ended"]
-        run._reason = record["reason"]
+        settings, state = files.read(path)
+        run = cls(**settings)
+        run._state = state
         return run
 
     def _conclusion(self) -> IntegrationResult:
         """Return the posterior given all values, computed once for each set of them."""
         if self._answer is None:
-            self._answer = self._model.conclude(*self._data())
+            self._answer = self._model.conclude(*self._state.data())
         return self._answer
-
-    def _seed(self, *key: int) -> np.random.SeedSequence:
-        return np.random.SeedSequence(self._entropy, spawn_key=key)
 
     def _from_design(self, batch: int) -> FloatArray:
         """Points of a given design under a given kernel: exactly its own sequence."""
-        design, n = self._own_design(), len(self._asked)
+        design, n = self._own_design(), len(self._state.asked)
         if n and isinstance(design, PointSet):
             raise chosen_together("ask for all the points in one call")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that a design has ended is said in the status
             points = design.take(n + batch)
-        self._note_end(None if len(points) == n + batch else Reason.DESIGN, len(points), design.status)
+        why = None if len(points) == n + batch else Reason.DESIGN
+        self._state = self._state.ending(why, len(points), design.status)
         return np.asarray(points[n:] + 0.0)
 
     def _own_design(self) -> Design | PointSet:
         """Return the given design under the given kernel, made once."""
         if self._sequence is None:
             assert self._design is not None
-            self._sequence = self._design(self._model.fixed, rng=np.random.default_rng(self._seed(1)))
+            self._sequence = self._design(self._model.fixed, rng=np.random.default_rng(self._state.seed(1)))
         return self._sequence
 
     def _from_model(self, batch: int) -> FloatArray:
         """Evenly spread points until there are values enough to fit, then those that the fitted kernel needs most."""
         frame = self._model.frame
         if self.n_evaluations < self.n_first:
-            points = spread(self._model.first_embedding(), self._spread + batch, self._seed(0))[self._spread :]
-            self._spread += len(points)
-            self._note_end(None if len(points) == batch else Reason.EXHAUSTED, self._spread)
+            before = self._state.spread
+            points = spread(self._model.first_embedding(), before + batch, self._state.seed(0))[before:]
+            after = before + len(points)
+            why = None if len(points) == batch else Reason.EXHAUSTED
+            self._state = replace(self._state, spread=after).ending(why, after)
         else:
-            self._asks += 1
-            there = frame.to_natural(self._everywhere())
+            self._state = replace(self._state, asks=self._state.asks + 1)
+            there = frame.to_natural(self._state.everywhere(self._measure.dim))
             embedding = self._search_embedding()
             wanted = there[:0]
             if self._design is None and self._model.fixed is None:
-                x, values = self._data()
+                x, values = self._state.data()
                 wanted = self._model.bisections(frame.to_natural(x), values, batch // 4, embedding.kernel)
-            seed = self._seed(2, self._asks)
+            seed = self._state.seed(2, self._state.asks)
             fewest = 0 if self._model.fixed else FEWEST_BEFORE_RANK
             points, reason, ending = next_points(
                 embedding, there, batch, seed, self._design, self._model.prior_mean, wanted, fewest
             )
-            self._note_end(reason, len(there) + len(points), ending)
+            self._state = self._state.ending(reason, len(there) + len(points), ending)
         return np.asarray(frame.to_original(points) + 0.0)
-
-    def _note_end(self, reason: Reason | None, n: int, status: str = "") -> None:
-        self._reason = reason
-        self._ended = None if reason is None else reason.sentence(n=n, status=status)
 
     def _search_embedding(self) -> Embedding:
         if self._model.fixed is not None:
             return self._model.fixed
-        n = self.n_evaluations
-        if self._search is None or n >= REFIT_GROWTH * self._search[0]:
-            x, values = self._data()
-            sought, self._leading = self._model.search_kernels(self._model.frame.to_natural(x), values)
-            self._search = n, sought
-        return self._model.embedding(self._search[1])
-
-    def _everywhere(self) -> FloatArray:
-        """All points known and waiting, in an order that does not depend on the order of telling."""
-        known = [self._known[key][0] for key in self._order()]
-        waiting = [self._asked[j] for j in sorted(self._waiting.values())]
-        return np.array([*known, *waiting]).reshape(-1, self._measure.dim)
-
-    def _data(self) -> tuple[FloatArray, FloatArray]:
-        _validate.some_values(self.n_evaluations)
-        known = [self._known[key] for key in self._order()]
-        return np.array([x for x, _ in known]), np.array([f for _, f in known])
-
-    def _order(self) -> list[bytes]:
-        """Keys of the known points in the order asked, then those never asked for, sorted."""
-        place: dict[bytes, int] = {}
-        for j, point in enumerate(self._asked):
-            place.setdefault(point.tobytes(), j)
-        last = len(self._asked)
-        return sorted(self._known, key=lambda key: (place.get(key, last), tuple(self._known[key][0])))
+        n, search = self.n_evaluations, self._state.search
+        if search is None or n >= REFIT_GROWTH * search[0]:
+            x, values = self._state.data()
+            sought, leading = self._model.search_kernels(self._model.frame.to_natural(x), values)
+            search = n, sought
+            self._state = replace(self._state, search=search, leading=leading)
+        return self._model.embedding(search[1])

@@ -1,163 +1,206 @@
-"""The file that holds a run: JSON with a checksum, of which every entry is checked before it is used."""
+"""What a run knows: the points it has asked for, the values it was told, and what it made of them; one value."""
 
 from __future__ import annotations
 
-import inspect
-import os
-from collections.abc import Callable
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _files, _validate, designs, kernels, measures
+from .. import _validate, kernels
 from .._reason import Reason
-from ..designs import Design, PointSet
-from ..kernels import ExpQuad, Kernel, Matern12, Matern32, Matern52, Stationary
+from ..kernels import Kernel
 from ..measures import Measure
-from ..rules import PRIOR_MEANS
-from .model import AMPLITUDES
 
-FORMAT = "fwbq integration 2"
-WITHOUT_CHECKSUM = "fwbq integration 1"
+FloatArray = NDArray[np.float64]
 
-ENTRIES = (
-    "measure", "kernel", "design", "amplitude", "prior_mean", "entropy", "asked", "waiting", "known", "width", "counts",
-    "search", "ended",
-)  # fmt: skip
-# What a file may name; nothing else is looked up.
-_KERNELS = {cls.__name__: cls for cls in (ExpQuad, Matern12, Matern32, Matern52)}
-_DESIGNS = {
-    name: cls
-    for name, cls in vars(designs).items()
-    if isinstance(cls, type) and issubclass(cls, (Design, PointSet)) and not inspect.isabstract(cls)
-}
+#: Entries of `State.record` that every file of a run has.
+ENTRIES = ("entropy", "asked", "waiting", "known", "width", "counts", "search", "ended")
 
 
-def write(path: str | os.PathLike[str], record: dict[str, Any]) -> None:
-    """Write the record; the file is replaced at once."""
-    _files.write(path, _files.seal({"format": FORMAT, **record}))
+@dataclass(frozen=True, eq=False)
+class State:
+    """The state of a run. Each method that adds to it returns a new state and leaves the old one as it was.
 
+    Points are found by their bytes; a zero in them is never -0.0.
 
-def read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read a record: kernel, measure and design as objects, points and values as arrays, the rest as plain values."""
-    try:
-        document = _files.parsed(Path(path).read_bytes())
-        if document.get("format") not in (FORMAT, WITHOUT_CHECKSUM):
-            raise ValueError(f"is not of the format {FORMAT!r}")
-        content = document if document["format"] == WITHOUT_CHECKSUM else _files.unsealed(document)
-        if content is None:
-            raise ValueError("is damaged, or was edited: its checksum is missing or does not fit its content")
-        missing = [name for name in ENTRIES if name not in content]
-        if missing:
-            raise ValueError(f"is damaged: {', '.join(missing)} missing")
-        return _checked(content)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"`path` {os.fspath(path)!r} {error}; pass a file written by Integration.save(path)"
-        ) from error
+    Attributes
+    ----------
+    entropy : list of int
+        Two numbers, from which every seed of the run is spawned.
+    asked : tuple of (d,) arrays
+        All points asked for, in order, repeats included.
+    waiting : dict
+        From the points asked for that have no value to their places in `asked`.
+    known : dict
+        From the points that have a value to the pair of them: (d,) array, () or (m,) array.
+    width : int or None
+        Number m of columns; 0 for a single integral, None as long as there is no value.
+    skipped : int
+        Number of points given up.
+    asks : int
+        Number of batches chosen under a fitted kernel.
+    spread : int
+        Number of evenly spread points.
+    search : (int, Kernel) or None
+        Number of values at the last fit, and the kernel for the choice of points that it found.
+    leading : Kernel or None
+        The most probable kernel of that fit.
+    ended : str or None
+        Why there were fewer points than asked for.
+    reason : Reason or None
+        The same, as a member.
+    """
 
+    entropy: list[int]
+    asked: tuple[FloatArray, ...] = ()
+    waiting: dict[bytes, int] = field(default_factory=dict)
+    known: dict[bytes, tuple[FloatArray, FloatArray]] = field(default_factory=dict)
+    width: int | None = None
+    skipped: int = 0
+    asks: int = 0
+    spread: int = 0
+    search: tuple[int, Kernel] | None = None
+    leading: Kernel | None = None
+    ended: str | None = None
+    reason: Reason | None = None
 
-def kernel_record(kernel: Kernel | type[Stationary] | None) -> Any:
-    """Return None, the name of a class, or a kernel's spec."""
-    if kernel is None:
-        return None
-    if isinstance(kernel, Kernel):
-        return kernel.spec()
-    name = kernel.__name__
-    if _KERNELS.get(name) is not kernel:
-        raise ValueError(
-            f"`kernel` {kernel!r:.60} cannot be saved: of classes only {', '.join(_KERNELS)} can be written to a file"
+    def seed(self, *key: int) -> np.random.SeedSequence:
+        """Return the seed of one purpose."""
+        return np.random.SeedSequence(self.entropy, spawn_key=key)
+
+    def with_asked(self, points: FloatArray) -> State:
+        """Add points (n, d) that were asked for."""
+        waiting = dict(self.waiting)
+        for place, point in enumerate(points, start=len(self.asked)):
+            if point.tobytes() not in self.known:
+                waiting.setdefault(point.tobytes(), place)
+        return replace(self, asked=(*self.asked, *points), waiting=waiting)
+
+    def with_told(self, points: FloatArray, values: FloatArray) -> State:
+        """Add values (n,) or (n, m) at points (n, d).
+
+        Raises
+        ------
+        ValueError
+            When they are of another width, or contradict what is known.
+        """
+        if not len(points):
+            return self
+        width = 0 if values.ndim == 1 else values.shape[1]
+        if self.width is not None:
+            _validate.same_width(width, self.width, "values")
+        known, waiting = dict(self.known), dict(self.waiting)
+        for point, value in zip(points, values, strict=True):
+            before = known.setdefault(point.tobytes(), (point.copy(), np.array(value)))[1]
+            if not np.array_equal(before, value):
+                raise _validate.contradiction(point, before, value)
+            waiting.pop(point.tobytes(), None)
+        return replace(self, known=known, waiting=waiting, width=width)
+
+    def without(self, points: FloatArray) -> State:
+        """Give up those of the points (n, d) that are waited for."""
+        gone = {point.tobytes() for point in points} & self.waiting.keys()
+        waiting = {key: place for key, place in self.waiting.items() if key not in gone}
+        return replace(self, waiting=waiting, skipped=self.skipped + len(gone))
+
+    def ending(self, reason: Reason | None, n: int, status: str = "") -> State:
+        """Note why there are fewer points than asked for, or that there are not."""
+        return replace(self, reason=reason, ended=None if reason is None else reason.sentence(n=n, status=status))
+
+    def data(self) -> tuple[FloatArray, FloatArray]:
+        """Return all points (n, d) and their values, in an order that does not depend on the order of telling."""
+        _validate.some_values(len(self.known))
+        known = [self.known[key] for key in self._order()]
+        return np.array([x for x, _ in known]), np.array([f for _, f in known])
+
+    def everywhere(self, dim: int) -> FloatArray:
+        """Return all points known and waiting, (n, dim), in such an order."""
+        known = [self.known[key][0] for key in self._order()]
+        waiting = [self.asked[place] for place in sorted(self.waiting.values())]
+        return np.array([*known, *waiting]).reshape(-1, dim)
+
+    def _order(self) -> list[bytes]:
+        """Keys of the known points in the order asked, then those never asked for, sorted."""
+        place: dict[bytes, int] = {}
+        for j, point in enumerate(self.asked):
+            place.setdefault(point.tobytes(), j)
+        last = len(self.asked)
+        return sorted(self.known, key=lambda key: (place.get(key, last), tuple(self.known[key][0])))
+
+    def record(self) -> dict[str, Any]:
+        """Return the state as strict JSON can hold it, exact to the bit."""
+        return {
+            "entropy": self.entropy,
+            "asked": [point.tolist() for point in self.asked],
+            "waiting": sorted(self.waiting.values()),
+            "known": [[point.tolist(), value.tolist()] for point, value in self.known.values()],
+            "width": self.width,
+            "counts": [self.skipped, self.asks, self.spread],
+            "search": None if self.search is None else [self.search[0], self.search[1].spec()],
+            "leading": None if self.leading is None else self.leading.spec(),
+            "ended": self.ended,
+            "reason": None if self.reason is None else self.reason.name,
+        }
+
+    @classmethod
+    def of_record(cls, content: dict[str, Any], measure: Measure) -> State:
+        """Return the state of a `record`, every entry of which is checked.
+
+        Raises
+        ------
+        ValueError
+            When an entry is not what `record` could have written.
+        """
+        asked = _asked(content["asked"], measure)
+        known = _known(content["known"], measure, content["width"])
+        skipped, asks, spread = whole_numbers(content["counts"], "counts", 2**63, 3)
+        return cls(
+            entropy=whole_numbers(content["entropy"], "entropy", 2**63, 2),
+            asked=asked,
+            waiting=_waiting(content["waiting"], asked, known),
+            known=known,
+            width=content["width"],
+            skipped=skipped,
+            asks=asks,
+            spread=spread,
+            search=_search(content["search"]),
+            leading=_leading(content.get("leading")),  # this and the reason were not in the first format
+            ended=_ended(content["ended"]),
+            reason=_reason(content.get("reason")),
         )
-    return name
 
 
-def design_record(design: Callable[..., Design | PointSet] | None) -> str | None:
-    """Return the name of a design class of the package."""
-    if design is None:
-        return None
-    name = getattr(design, "__name__", "")
-    if _DESIGNS.get(name) is not design:
-        raise ValueError(
-            f"`design` {design!r:.60} cannot be saved: only None or a design class of fwbq can be written to a file"
-        )
-    return name
-
-
-def _checked(content: dict[str, Any]) -> dict[str, Any]:
-    measure = measures.from_spec(content["measure"])
-    asked = _asked(content["asked"], measure)
-    known = _known(content["known"], measure, content["width"])
-    return {
-        "measure": measure,
-        "kernel": _kernel(content["kernel"]),
-        "design": _design(content["design"]),
-        "amplitude": _amplitude(content["amplitude"]),
-        "prior_mean": _validate.choice(content["prior_mean"], "prior_mean", PRIOR_MEANS),
-        "entropy": _whole_numbers(content["entropy"], "entropy", 2**63, 2),
-        "asked": asked,
-        "waiting": _waiting(content["waiting"], asked, known),
-        "known": known,
-        "width": content["width"],
-        "counts": _whole_numbers(content["counts"], "counts", 2**63, 3),
-        "search": _search(content["search"]),
-        "leading": _leading(content.get("leading")),  # this and the reason were not in the first format
-        "ended": _ended(content["ended"]),
-        "reason": _reason(content.get("reason")),
-    }
-
-
-def _amplitude(record: Any) -> Any:
-    known = isinstance(record, str)
-    return _validate.choice(record, "amplitude", AMPLITUDES) if known else _validate.positive(record, "amplitude")
-
-
-def _kernel(record: Any) -> Any:
-    if record is None or isinstance(record, dict):
-        return None if record is None else kernels.from_spec(record)
-    _require(isinstance(record, str) and record in _KERNELS, f"its kernel {record!r:.60} is unknown")
-    return _KERNELS[record]
-
-
-def _design(record: Any) -> Any:
-    if record is None:
-        return None
-    _require(isinstance(record, str) and record in _DESIGNS, f"its design {record!r:.60} is unknown")
-    return _DESIGNS[record]
-
-
-def _asked(record: Any, measure: Measure) -> list[NDArray[np.float64]]:
-    _require(isinstance(record, list), "asked is not a list of points")
+def _asked(record: Any, measure: Measure) -> tuple[FloatArray, ...]:
+    require(isinstance(record, list), "asked is not a list of points")
     if not record:
-        return []
+        return ()
     points = _validate.points(record, "asked", measure.dim) + 0.0
     outside = np.any((points < measure.lower) | (points > measure.upper), axis=1)
-    _require(
-        not outside.any(), f"the point {points[outside.argmax()].tolist()} lies outside the support of the measure"
-    )
-    return [point.copy() for point in points]
+    require(not outside.any(), f"the point {points[outside.argmax()].tolist()} lies outside the support of the measure")
+    return tuple(point.copy() for point in points)
 
 
-def _known(record: Any, measure: Measure, width: Any) -> dict[bytes, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+def _known(record: Any, measure: Measure, width: Any) -> dict[bytes, tuple[FloatArray, FloatArray]]:
     pairs = isinstance(record, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in record)
-    _require(pairs, "known is not a list of points with their values")
-    _require((width is None) == (not record), "width and known values do not fit")
+    require(pairs, "known is not a list of points with their values")
+    require((width is None) == (not record), "width and known values do not fit")
     if not record:
         return {}
-    _require(type(width) is int and width >= 0, "width is not a whole number")
+    require(type(width) is int and width >= 0, "width is not a whole number")
     points = _validate.points([point for point, _ in record], "known", measure.dim) + 0.0
     values = _validate.values([value for _, value in record], "known values", len(points))
-    _require(values.shape[1:] == ((width,) if width else ()), "known values do not have the width that is given")
+    require(values.shape[1:] == ((width,) if width else ()), "known values do not have the width that is given")
     known = {point.tobytes(): (point.copy(), np.array(value)) for point, value in zip(points, values, strict=True)}
-    _require(len(known) == len(points), "a known point comes twice")
+    require(len(known) == len(points), "a known point comes twice")
     return known
 
 
-def _waiting(record: Any, asked: list[NDArray[np.float64]], known: dict[bytes, Any]) -> dict[bytes, int]:
-    rows = _whole_numbers(record, "waiting", len(asked))
+def _waiting(record: Any, asked: tuple[FloatArray, ...], known: dict[bytes, Any]) -> dict[bytes, int]:
+    rows = whole_numbers(record, "waiting", len(asked))
     waiting = {asked[row].tobytes(): row for row in rows}
-    _require(
+    require(
         len(waiting) == len(rows) and not waiting.keys() & known.keys(), "waiting has a point that is not waited for"
     )
     return waiting
@@ -166,35 +209,37 @@ def _waiting(record: Any, asked: list[NDArray[np.float64]], known: dict[bytes, A
 def _search(record: Any) -> tuple[int, Kernel] | None:
     if record is None:
         return None
-    _require(isinstance(record, list) and len(record) == 2, "search is not a number of values and a kernel")
+    require(isinstance(record, list) and len(record) == 2, "search is not a number of values and a kernel")
     return _validate.count(record[0], "search"), kernels.from_spec(record[1])
 
 
 def _leading(record: Any) -> Kernel | None:
-    _require(record is None or isinstance(record, dict), "leading is not a kernel")
+    require(record is None or isinstance(record, dict), "leading is not a kernel")
     return None if record is None else kernels.from_spec(record)
 
 
 def _ended(record: Any) -> str | None:
-    _require(record is None or isinstance(record, str), "ended is not a text")
+    require(record is None or isinstance(record, str), "ended is not a text")
     return None if record is None else str(record)
 
 
 def _reason(record: Any) -> Reason | None:
     known = record is None or (isinstance(record, str) and record in Reason.__members__)
-    _require(known, f"its reason {record!r:.60} is unknown")
+    require(known, f"its reason {record!r:.60} is unknown")
     return None if record is None else Reason[record]
 
 
-def _whole_numbers(record: Any, name: str, limit: int, length: int | None = None) -> list[int]:
+def whole_numbers(record: Any, name: str, limit: int, length: int | None = None) -> list[int]:
+    """Return a list of whole numbers below a limit, or raise."""
     fits = isinstance(record, list) and all(type(each) is int and 0 <= each < limit for each in record)
     number = "" if length is None else f"{length} "
-    _require(
+    require(
         fits and length in (None, len(record)), f"{name} is not a list of {number}whole numbers from 0 to {limit - 1}"
     )
     return list(record)
 
 
-def _require(good: bool, problem: str) -> None:
+def require(good: bool, problem: str) -> None:
+    """Raise what a damaged file says, unless all is good."""
     if not good:
         raise ValueError(f"is damaged: {problem}")

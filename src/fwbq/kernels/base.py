@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import _validate
+from .. import _html, _validate
 from .._validate import Array
 
 Column = Callable[..., Array]
@@ -148,6 +148,11 @@ class Kernel(ABC):
     def _pair(self, x: ArrayLike, y: ArrayLike | None) -> tuple[Array, Array]:
         checked = _validate.points(x, "x", self.dim)
         return checked, checked if y is None or y is x else _validate.points(y, "y", checked.shape[1])
+
+    def _repr_html_(self) -> str:
+        """Return a small table, for notebooks: the parameters, and what the kernel is in a word."""
+        dim = "any" if self.dim is None else str(self.dim)
+        return _html.table([*_html.parameters(self), ("dimension", dim)], title=type(self).__name__)
 
     def __add__(self, other: Kernel) -> Kernel:
         from .composite import Sum

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from .. import _validate
 from .._validate import Array
-from .base import Kernel
+from .lengthscales import LengthscaleKernel
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class InverseMultiquadric(Kernel):
+class InverseMultiquadric(LengthscaleKernel):
     """Radial kernel with polynomial tails.
 
     k(x, y) = variance / sqrt(1 + sum_i (x_i - y_i)^2 / lengthscale_i^2).
@@ -41,26 +38,6 @@ class InverseMultiquadric(Kernel):
     True
     """
 
-    lengthscale: float | Array
-    variance: float
-
-    def __init__(self, lengthscale: ArrayLike, variance: float = 1.0) -> None:
-        _validate.freeze(
-            self,
-            lengthscale=_validate.positive_scalar_or_vector(lengthscale, "lengthscale"),
-            variance=_validate.positive(variance, "variance"),
-        )
-        _validate.moderate(self.lengthscale, "lengthscale", "length-scales")
-
-    @property
-    def dim(self) -> int | None:
-        """The number of length-scales; None for a scalar length-scale, which fits every dimension."""
-        return None if isinstance(self.lengthscale, float) else self.lengthscale.size
-
-    def lengthscales(self, dim: int) -> Array:
-        """One length-scale per coordinate, shape (dim,)."""
-        return np.full(self._check_dim(dim), self.lengthscale)
-
     def _differences(self, x: Array, y: Array) -> tuple[list[Array], Array]:
         """Return (x_i - y_i) / lengthscale_i^2 for each coordinate, and q = 1 + |(x - y) / lengthscale|^2."""
         slopes = []
@@ -74,9 +51,6 @@ class InverseMultiquadric(Kernel):
 
     def _gram(self, x: Array, y: Array) -> Array:
         return np.asarray(self.variance / np.sqrt(self._differences(x, y)[1]))
-
-    def _diagonal(self, x: Array) -> Array:
-        return np.full(len(x), self.variance)
 
     def _gradients(self, x: Array, y: Array) -> Iterator[Array]:
         slopes, q = self._differences(x, y)
@@ -107,12 +81,3 @@ class InverseMultiquadric(Kernel):
         slopes, q = self._differences(x, y)
         length = self.lengthscales(x.shape[1])[i]
         return np.asarray(self.variance * q**-1.5 * (slopes[i] * length) ** 2)
-
-    def spec(self) -> dict[str, Any]:
-        """Return a JSON-able description from which `from_spec` rebuilds the kernel, exact to the bit."""
-        length = self.lengthscale if isinstance(self.lengthscale, float) else self.lengthscale.tolist()
-        return {"type": "InverseMultiquadric", "lengthscale": length, "variance": self.variance}
-
-    @classmethod
-    def _from_spec(cls, spec: dict[str, Any]) -> Self:
-        return cls(spec["lengthscale"], spec["variance"])

@@ -4,7 +4,6 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +12,7 @@ from .. import _validate
 from .._validate import Array
 from .base import Column, Kernel
 from .differences import Differences
+from .lengthscales import LengthscaleKernel
 
 Pull = Callable[[Array], Array]
 
@@ -26,32 +26,12 @@ _CHUNK = 65_536
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class Stationary(Kernel):
+class Stationary(LengthscaleKernel):
     """Product over coordinates of g((x_i - y_i) / lengthscale_i), times a variance, with g(0) = 1.
 
     Subclasses give g through blocks of the Gram matrix and through the ratios g'/g, g''/g and g'''/g, which stay
     finite where g itself underflows.
     """
-
-    lengthscale: float | Array
-    variance: float
-
-    def __init__(self, lengthscale: ArrayLike, variance: float = 1.0) -> None:
-        _validate.freeze(
-            self,
-            lengthscale=_validate.positive_scalar_or_vector(lengthscale, "lengthscale"),
-            variance=_validate.positive(variance, "variance"),
-        )
-        _validate.moderate(self.lengthscale, "lengthscale", "length-scales")
-
-    @property
-    def dim(self) -> int | None:
-        """The number of length-scales; None for a scalar length-scale, which fits every dimension."""
-        return None if isinstance(self.lengthscale, float) else self.lengthscale.size
-
-    def lengthscales(self, dim: int) -> Array:
-        """One length-scale per coordinate, shape (dim,)."""
-        return np.full(self._check_dim(dim), self.lengthscale)
 
     @abstractmethod
     def _block(self, x: Array, y: Array) -> Array:
@@ -117,9 +97,6 @@ class Stationary(Kernel):
             k[start : start + rows] = self._block(x[start : start + rows], y)
         return k
 
-    def _diagonal(self, x: Array) -> Array:
-        return np.full(x.shape[0], self.variance)
-
     def _gradients(self, x: Array, y: Array) -> Iterator[Array]:
         k = self._gram(x, y)
         lengths = self.lengthscales(x.shape[1])
@@ -141,15 +118,6 @@ class Stationary(Kernel):
         lengths = self.lengthscales(dim)
         variances = [self.variance] + [1.0] * (dim - 1)
         return tuple(type(self)(float(length), v) for length, v in zip(lengths, variances, strict=True))
-
-    def spec(self) -> dict[str, Any]:
-        """Return a JSON-able description from which `from_spec` rebuilds the kernel, exact to the bit."""
-        length = self.lengthscale if isinstance(self.lengthscale, float) else self.lengthscale.tolist()
-        return {"type": type(self).__name__, "lengthscale": length, "variance": self.variance}
-
-    @classmethod
-    def _from_spec(cls, spec: dict[str, Any]) -> Self:
-        return cls(spec["lengthscale"], spec["variance"])
 
 
 @dataclass(frozen=True, eq=False, init=False)

@@ -10,6 +10,7 @@ from scipy.linalg import solve_triangular
 
 from .. import _validate
 from .._validate import Array
+from .._whitening import Whitening
 from .base import Column, Kernel
 
 
@@ -65,8 +66,7 @@ class Whitened(Kernel):
 
     def whiten(self, x: Array) -> Array:
         """Return L^-1 (x - mean) for points x (n, d)."""
-        u = solve_triangular(self._root, (x - self.mean).T, lower=True, check_finite=False)
-        return np.ascontiguousarray(u.T)
+        return np.ascontiguousarray(Whitening(self.mean, self._root).forward(x))
 
     def gradient_from_whitened(self, gradient: Array) -> Array:
         """Return the gradient in x, L^-T g, for gradients g (..., d) in the whitened coordinates."""

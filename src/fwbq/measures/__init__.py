@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import _validate
 from .base import Measure
-from .distributions import is_distribution
+from .distributions import is_distribution, is_multivariate_normal
 from .empirical import Empirical
 from .gaussian import Gaussian
 from .mixture import GaussianMixture
@@ -42,11 +42,13 @@ _KNOWN: dict[str, Any] = {cls.__name__: cls for cls in (*_FIELDS, Product)}
 
 
 def as_measure(x: Any, name: str = "measure") -> Measure:
-    """Return a measure as it is, and a distribution of scipy.stats as a measure of one coordinate.
+    """Return a measure as it is, and a distribution of scipy.stats as a measure.
 
     Parameters
     ----------
     x : Measure, or frozen scipy.stats distribution
+        A univariate distribution is a measure of one coordinate; ``stats.multivariate_normal(mean, cov)`` is a
+        `Gaussian`.
     name : str
         What the parameter is called in the error.
 
@@ -58,6 +60,8 @@ def as_measure(x: Any, name: str = "measure") -> Measure:
     """
     if is_distribution(x):
         return Product(x)
+    if is_multivariate_normal(x):
+        return Gaussian(x.mean, x.cov)
     _validate.instance(x, name, Measure, "pass a measure such as fwbq.Gaussian(0.0, 1.0), or one of scipy.stats")
     return x  # type: ignore[no-any-return]
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _validate
+from .. import _html, _validate
 from .._validate import Array
+from .._whitening import Whitening
 
 
 class Measure(ABC):
@@ -45,6 +46,16 @@ class Measure(ABC):
         """The standard deviation of each coordinate, shape (d,)."""
 
     @property
+    def whitening(self) -> Whitening:
+        """Coordinates in which every coordinate has mean zero and standard deviation one.
+
+        Where there is no expectation, `mean` (a median) takes its place; a coordinate that does not vary keeps its
+        unit.
+        """
+        centre = np.where(np.isfinite(self.expectation), self.expectation, self.mean)
+        return Whitening(centre, np.where(self.scale > 0.0, self.scale, 1.0))
+
+    @property
     @abstractmethod
     def uniform_dim(self) -> int:
         """The dimension of the unit cube that `from_uniform` maps to this measure."""
@@ -73,6 +84,12 @@ class Measure(ABC):
     @abstractmethod
     def _score(self, x: Array) -> Array:
         """Return the score at checked points."""
+
+    def _repr_html_(self) -> str:
+        """Return a small table, for notebooks: the parameters, the expectation and the standard deviation."""
+        rows = [*_html.parameters(self), ("dimension", str(self.dim))]
+        rows += [("expectation", _html.value(self.expectation)), ("standard deviation", _html.value(self.scale))]
+        return _html.table(rows, title=type(self).__name__)
 
     def sample(self, n: int, rng: Any = None) -> Array:
         """Draw n independent points.

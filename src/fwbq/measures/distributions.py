@@ -51,11 +51,11 @@ class Frozen:
         return np.asarray(self.distribution.iccdf(q))
 
     def cdf(self, x: Any) -> Array:
-        """Return the probability below."""
+        """Return the probability of values up to x."""
         return np.asarray(self.distribution.cdf(x))
 
     def sf(self, x: Any) -> Array:
-        """Return the probability above."""
+        """Return the probability of values above x."""
         return np.asarray(self.distribution.ccdf(x))
 
     def pdf(self, x: Any) -> Array:
@@ -88,6 +88,15 @@ def is_distribution(x: Any) -> bool:
     """Whether `x` is a frozen scipy.stats distribution, or one of the newer objects."""
     frozen = hasattr(x, "dist") and all(callable(getattr(x, name, None)) for name in ("ppf", "logpdf", "rvs"))
     return frozen or is_new(x)
+
+
+def is_multivariate_normal(x: Any) -> bool:
+    """Whether `x` is ``stats.multivariate_normal(mean, cov)``."""
+    if type(x).__name__ != "multivariate_normal_frozen":
+        return False
+    from scipy import stats
+
+    return isinstance(x, type(stats.multivariate_normal()))
 
 
 def as_frozen(x: Any) -> Any:

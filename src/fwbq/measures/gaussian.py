@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import cho_solve, solve_triangular
+from scipy.linalg import cho_solve
 from scipy.special import ndtri
 
 from .. import _validate
 from .._validate import Array
+from .._whitening import Whitening
 from .base import Measure
 
 
@@ -68,6 +69,11 @@ class Gaussian(Measure):
         return np.sqrt(np.diagonal(self.cov))
 
     @property
+    def whitening(self) -> Whitening:
+        """Coordinates s with x = mean + L s, L L' = cov: independent, and standard normal."""
+        return Whitening(self.mean, self._cholesky)
+
+    @property
     def lower(self) -> Array:
         """-inf, shape (d,)."""
         return np.full(self.dim, -math.inf)
@@ -91,22 +97,15 @@ class Gaussian(Measure):
         return tuple(Gaussian(float(m), float(v)) for m, v in zip(self.mean, variances, strict=True))
 
     def _sample(self, n: int, rng: np.random.Generator) -> Array:
-        return self._colour(rng.standard_normal((n, self.dim)))
+        return self.whitening.back(rng.standard_normal((n, self.dim)))
 
     def _transform(self, u: Array) -> Array:
-        return self._colour(ndtri(u))
-
-    def _colour(self, z: Array) -> Array:
-        """Return mean + L z for each row z, with L L' = cov."""
-        x: Array = z @ self._cholesky.T
-        x += self.mean
-        return x
+        return self.whitening.back(ndtri(u))
 
     def _log_density(self, x: Array) -> Array:
-        z = solve_triangular(self._cholesky, (x - self.mean).T, lower=True, check_finite=False)
-        constant = 0.5 * self.dim * math.log(2.0 * math.pi) + float(np.sum(np.log(np.diagonal(self._cholesky))))
+        constant = 0.5 * self.dim * math.log(2.0 * math.pi) + self.whitening.log_volume
         with np.errstate(over="ignore"):
-            return np.asarray(-0.5 * np.einsum("ij,ij->j", z, z) - constant)
+            return self.whitening.unit(x) - constant
 
     def _score(self, x: Array) -> Array:
         return np.asarray(cho_solve((self._cholesky, True), (self.mean - x).T, check_finite=False).T)

@@ -111,7 +111,7 @@ class GaussianMixture(Measure):
         x = np.empty_like(z)
         for j, component in enumerate(self.components):
             rows = which == j
-            x[rows] = component._colour(z[rows])
+            x[rows] = component.whitening.back(z[rows])
         return x
 
     def _log_terms(self, x: Array) -> Array:

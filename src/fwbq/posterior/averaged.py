@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _validate
-from .single import IntegralPosterior
+from .shown import Shown
+from .single import IntegralPosterior, plain, shape_of_draws
 
 FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class AveragedPosterior:
+class AveragedPosterior(Shown):
     """Posterior of an integral, or of m, averaged over kernels: sum_j weights_j components_j.
 
     It answers the same questions as `IntegralPosterior`.
@@ -48,7 +49,7 @@ class AveragedPosterior:
         with np.errstate(invalid="ignore"):
             for weight, other in zip(self.weights[1:], others, strict=True):
                 total = total + weight * np.where(other == first, 0.0, np.subtract(other, first))
-        return _plain(total)
+        return plain(total)
 
     @property
     def mean(self) -> Any:
@@ -75,18 +76,18 @@ class AveragedPosterior:
         unit = np.maximum(sds.max(axis=0), np.abs(shifts).max(axis=0))
         safe = np.where((unit > 0.0) & np.isfinite(unit), unit, 1.0)
         variance = np.tensordot(self.weights, (sds / safe) ** 2 + (shifts / safe) ** 2, axes=1)
-        return _plain(safe * np.sqrt(variance))
+        return plain(safe * np.sqrt(variance))
 
     @property
     def scale(self) -> Any:
         """Half the width of the central interval of probability 0.6827; for one Gaussian its standard deviation."""
         low, high = self.interval(0.6826894921370859)
-        return _plain(0.5 * (np.asarray(high) - np.asarray(low)))
+        return plain(0.5 * (np.asarray(high) - np.asarray(low)))
 
     def cdf(self, x: ArrayLike) -> Any:
         """Return the probability that the integral is at most `x`."""
         parts = np.array([component.cdf(x) for component in self.components])
-        return _plain(np.tensordot(self.weights, parts, axes=1))
+        return plain(np.tensordot(self.weights, parts, axes=1))
 
     def quantile(self, q: float) -> Any:
         """Return the `q`-quantile, 0 < q < 1, by bisection between the least and the greatest of the components'."""
@@ -99,7 +100,7 @@ class AveragedPosterior:
             below = np.asarray(self.cdf(middle)) < q
             low, high = np.where(below, middle, low), np.where(below, high, middle)
         # A component of infinite scale has an infinite quantile: then so has the mixture.
-        return _plain(np.where(np.isfinite(high - low), middle, np.where(np.isfinite(low), high, low)))
+        return plain(np.where(np.isfinite(high - low), middle, np.where(np.isfinite(low), high, low)))
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """Return the central interval that holds the integral with probability `level`."""
@@ -117,13 +118,14 @@ class AveragedPosterior:
             Source of randomness.
         """
         generator = _validate.generator(rng)
-        shape = () if size is None else tuple(np.atleast_1d(size).tolist())
-        which = generator.choice(len(self.components), size=shape, p=self.weights)
-        draws = np.empty(shape + np.shape(self.mean))
+        each = np.shape(self.mean)
+        shape = shape_of_draws(size, each)
+        which = generator.choice(len(self.components), size=shape[: len(shape) - len(each)], p=self.weights)
+        draws = np.empty(shape)
         for j, component in enumerate(self.components):
             chosen = np.asarray(which == j)
             draws[chosen] = component.sample(int(chosen.sum()), generator)
-        return _plain(draws)
+        return plain(draws)
 
     def __repr__(self) -> str:
         over = f"averaged over {len(self.components)} kernels"
@@ -131,7 +133,3 @@ class AveragedPosterior:
             return f"AveragedPosterior({len(self.mean)} integrals, {over})"
         low, high = self.interval(0.95)
         return f"AveragedPosterior({self.mean:.10g} ± {self.sd:.3g}, 95 % in [{low:.10g}, {high:.10g}], {over})"
-
-
-def _plain(a: Any) -> Any:
-    return float(a) if np.ndim(a) == 0 else a

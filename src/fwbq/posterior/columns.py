@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike
 
 from .. import _validate
 from .averaged import AveragedPosterior
+from .shown import Shown
 from .single import IntegralPosterior
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnPosteriors:
+class ColumnPosteriors(Shown):
     """Posterior of m integrals, each with kernels of its own; it answers the same questions as `IntegralPosterior`.
 
     Attributes

@@ -14,6 +14,7 @@ from .. import _validate
 from .._threads import one_blas_thread
 from ..process import Regression, leave_one_out, normalise
 from ..rules import PRIOR_MEANS, PriorMean, Rule, bayes_rule
+from .shown import Shown
 
 FloatArray = NDArray[np.float64]
 Amplitude = Literal["marginal", "ml", "loo"] | float
@@ -22,7 +23,7 @@ ESTIMATES = ("marginal", "ml", "loo")
 
 
 @dataclass(frozen=True, eq=False)
-class IntegralPosterior:
+class IntegralPosterior(Shown):
     """A Gaussian or Student-t distribution over an integral, or over m integrals on the same points.
 
     Attributes
@@ -59,7 +60,7 @@ class IntegralPosterior:
         factor = math.sqrt(self.df / (self.df - 2.0)) if self.df > 2.0 else math.inf
         sd = np.zeros(np.shape(self.scale))
         np.multiply(self.scale, factor, out=sd, where=np.asarray(self.scale) > 0.0)
-        return _plain(sd)
+        return plain(sd)
 
     def quantile(self, q: float) -> Any:
         """Return the `q`-quantile, 0 < q < 1."""
@@ -67,13 +68,13 @@ class IntegralPosterior:
         t = float(scipy.special.ndtri(p) if math.isinf(self.df) else scipy.special.stdtrit(max(self.df, 1.0), p))
         # An infinite scale has its median at the mean like any other, and not at a rounding error times infinity.
         t = 0.0 if p == 0.5 else t
-        return _plain(self.mean + (np.multiply(self.scale, t) if t else np.zeros(np.shape(self.scale))))
+        return plain(self.mean + (np.multiply(self.scale, t) if t else np.zeros(np.shape(self.scale))))
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """Return the central interval that holds the integral with probability `level`."""
         tail = 0.5 * (1.0 - _validate.probability(level, "level"))
         low = self.quantile(tail)
-        return low, _plain(self.mean + (self.mean - np.asarray(low)))
+        return low, plain(self.mean + (self.mean - np.asarray(low)))
 
     def cdf(self, x: ArrayLike) -> Any:
         """Return the probability that the integral is at most `x`, which is broadcast against the integrals."""
@@ -82,7 +83,7 @@ class IntegralPosterior:
         t = np.where(difference >= 0.0, np.inf, -np.inf)
         np.divide(difference, scale, out=t, where=scale > 0.0)
         p = scipy.special.ndtr(t) if math.isinf(self.df) else scipy.special.stdtr(max(self.df, 1.0), t)
-        return _plain(np.asarray(p))
+        return plain(np.asarray(p))
 
     def sample(self, size: int | tuple[int, ...] | None = None, rng: Any = None) -> Any:
         """Draw from the posterior; m integrals are drawn independently.
@@ -95,11 +96,9 @@ class IntegralPosterior:
             Source of randomness.
         """
         generator = _validate.generator(rng)
-        sizes = [] if size is None else np.atleast_1d(size).tolist()
-        shape = tuple(_validate.count(each, "size", minimum=0) for each in sizes) + np.shape(self.mean)
-        _validate.fits_in_memory(math.prod(shape), 1, "size", "draws")
+        shape = shape_of_draws(size, np.shape(self.mean))
         t = generator.standard_normal(shape) if math.isinf(self.df) else generator.standard_t(max(self.df, 1.0), shape)
-        return _plain(self.mean + np.asarray(t) * self.scale)
+        return plain(self.mean + np.asarray(t) * self.scale)
 
     def __repr__(self) -> str:
         law = "Gaussian" if math.isinf(self.df) else f"Student-t, {self.df:g} degrees of freedom"
@@ -109,8 +108,17 @@ class IntegralPosterior:
         return f"IntegralPosterior({self.mean:.10g} ± {self.sd:.3g}, 95 % in [{low:.10g}, {high:.10g}], {law})"
 
 
-def _plain(a: Any) -> Any:
+def plain(a: Any) -> Any:
+    """Return a float for an array without axes, and every other array as it is."""
     return float(a) if np.ndim(a) == 0 else a
+
+
+def shape_of_draws(size: int | tuple[int, ...] | None, each: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape of `size` draws, None for one, of arrays of the shape `each`."""
+    sizes = [] if size is None else np.atleast_1d(size).tolist()
+    shape = tuple(_validate.count(one, "size", minimum=0) for one in sizes) + each
+    _validate.fits_in_memory(math.prod(shape), 1, "size", "draws")
+    return shape
 
 
 @one_blas_thread

@@ -11,6 +11,7 @@ True
 from .amplitude import leave_one_out, normalise, standardised_squares
 from .families import FAMILIES, SCALE_MIXTURES, KernelFamily
 from .likelihood import log_likelihood, log_likelihood_gradient, regress
+from .objective import Objective
 from .prior import LengthscalePrior
 from .regression import Prediction, Regression
 from .search import DRAWS, Fit, Member, fit
@@ -23,6 +24,7 @@ __all__ = [
     "KernelFamily",
     "LengthscalePrior",
     "Member",
+    "Objective",
     "Prediction",
     "Regression",
     "fit",

@@ -16,9 +16,9 @@ from .._quasi_random import quasi_random
 from ..kernels import Differences, Kernel
 from .amplitude import normalise
 from .families import FAMILIES, KernelFamily
-from .likelihood import regress
+from .objective import Objective
 from .prior import LengthscalePrior
-from .regression import Regression, relative
+from .regression import relative
 
 FloatArray = NDArray[np.float64]
 
@@ -94,44 +94,10 @@ class Fit:
 
 
 @dataclass(frozen=True, eq=False)
-class _Objective:
-    """Log posterior density of a family's parameters."""
-
-    family: KernelFamily
-    pairs: Differences
-    values: FloatArray
-    location: FloatArray
-    precision: FloatArray
-    constant: bool
-    shape: FloatArray | None
-
-    def value(self, theta: FloatArray) -> float:
-        shift = theta - self.location
-        k, _ = self.family.pullback(theta, self.pairs)
-        return self._regress(k).log_likelihood() - 0.5 * float(shift @ self.precision @ shift)
-
-    def gradient(self, theta: FloatArray) -> tuple[float, FloatArray]:
-        shift = theta - self.location
-        pull_of_prior = self.precision @ shift
-        k, pull = self.family.pullback(theta, self.pairs)
-        regression = self._regress(k)
-        # Every pair of points stands for two entries of the Gram matrix, whose diagonal is constant.
-        slope = pull(2.0 * self.pairs.pairs(regression.sensitivity()))
-        return regression.log_likelihood() - 0.5 * float(shift @ pull_of_prior), slope - pull_of_prior
-
-    def negative(self, theta: FloatArray) -> tuple[float, FloatArray]:
-        value, gradient = self.gradient(theta)
-        return -value, -gradient
-
-    def _regress(self, k: FloatArray) -> Regression:
-        return regress(self.pairs.matrix(k, 1.0), self.values, constant=self.constant, shape=self.shape)
-
-
-@dataclass(frozen=True, eq=False)
 class _Peak:
     """A maximum of the log posterior of one family."""
 
-    objective: _Objective
+    objective: Objective
     theta: FloatArray
     height: float
 
@@ -142,7 +108,7 @@ class _Peak:
         A direction in which the posterior is flat, or rises away from the point where the search ended, is taken to be
         as uncertain as the prior is, at most.
         """
-        curvature, axes = np.linalg.eigh(_curvature(self.objective, self.theta))
+        curvature, axes = np.linalg.eigh(self.objective.curvature(self.theta))
         return np.maximum(curvature, 0.5 * np.linalg.eigvalsh(self.objective.precision)[0]), axes
 
     @property
@@ -227,22 +193,21 @@ def fit(
     f, _ = normalise(_validate.values(values, "values", len(np.asarray(points)))[:MOST_POINTS])
     constant = _validate.choice(prior_mean, "prior_mean", ("zero", "constant")) == "constant"
     prior = LengthscalePrior(_validate.vector(scale, "scale", x.shape[1]))
-    if shape is not None:
-        shape = shape[:MOST_POINTS]
+    basis = None
     if constant:
-        f = normalise(relative(f, shape))[0]
+        # Relative to one value, values that are all equal are exactly zero.
+        shape = None if shape is None else shape[: len(f)]
+        f, _ = normalise(relative(f, shape))
+        basis = (np.ones(len(f)) if shape is None else shape)[:, None]
     if not np.any(f):
         family = families[len(families) // 2]
         return _single(family, prior.location(family), prior.dim)
     pairs = Differences.of(x)
-    objectives = [
-        _Objective(family, pairs, f, prior.location(family), prior.precision(family), constant, shape)
-        for family in families
-    ]
+    objectives = [Objective(family, prior, pairs, f, basis) for family in families]
     # The middle family first: the lengths found for it are a good start for smoother and for rougher ones.
     middle = objectives.pop(len(objectives) // 2)
-    first = _maximise(middle, middle.location, FIRST_LOOK, prior)
-    peaks = [first, *(_maximise(objective, first.theta, NEXT_LOOK, prior) for objective in objectives)]
+    first = _maximise(middle, middle.location, FIRST_LOOK)
+    peaks = [first, *(_maximise(objective, first.theta, NEXT_LOOK) for objective in objectives)]
     top = max(peaks, key=lambda peak: peak.height)
     if not draws:
         return _single(top.objective.family, top.theta, prior.dim)
@@ -284,21 +249,16 @@ def _single(family: KernelFamily, theta: FloatArray, dim: int) -> Fit:
     return Fit(kernel, family, theta, (Member(kernel, 1.0, family),), 1.0)
 
 
-def _maximise(objective: _Objective, start: FloatArray, look: Sequence[float], prior: LengthscalePrior) -> _Peak:
+def _maximise(objective: Objective, start: FloatArray, look: Sequence[float]) -> _Peak:
     """Search from the best of several common multiples of the lengths to start at, and several shares."""
-    from scipy.optimize import minimize
-
-    d = prior.dim
+    prior = objective.prior
     shares: list[list[float]] = (
         [[]] if objective.family.remainder is None else [[share] for share in prior.share(SHARE_LOOK)]
     )
-    looks = [np.append(start[:d] + shift, share) for shift in look for share in shares]
+    looks = [np.append(start[: prior.dim] + shift, share) for shift in look for share in shares]
     best = max(looks, key=objective.value)
-    outcome = minimize(
-        objective.negative, best, jac=True, method="L-BFGS-B", bounds=prior.bounds(objective.family),
-        options={"maxiter": 40, "ftol": 1e-6, "gtol": 1e-3},
-    )  # fmt: skip
-    return _Peak(objective, np.asarray(outcome.x), -float(outcome.fun))
+    theta, height = objective.maximise([best], iterations=40, ftol=1e-6, gtol=1e-3)
+    return _Peak(objective, theta, height)
 
 
 def _draws(peaks: list[_Peak], size: int) -> list[tuple[float, KernelFamily, FloatArray]]:
@@ -312,13 +272,3 @@ def _draws(peaks: list[_Peak], size: int) -> list[tuple[float, KernelFamily, Flo
         if part >= LEAST_PROBABILITY
         for draw in peak.draw(max(FEWEST_DRAWS, round(size * part)))
     ]
-
-
-def _curvature(objective: _Objective, peak: FloatArray, step: float = 1e-3) -> FloatArray:
-    """Return minus the Hessian of the log posterior, by central differences of its gradient."""
-    rows = [
-        (objective.negative(peak + h)[1] - objective.negative(peak - h)[1]) / (2.0 * step)
-        for h in step * np.eye(len(peak))
-    ]
-    H = np.array(rows)
-    return np.asarray(0.5 * (H + H.T))

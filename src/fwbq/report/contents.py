@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from ..chema import Dataset
 from ..selection import Comparison, label
 from . import words
 from .decision import level
+from .fits import fits
+from .numbers import numbers
 
 #: Models in the table: the most probable ones. Each row makes the page larger, and nobody reads further.
 ROWS = 1000
 #: Members in the figure of inclusion probabilities: as many as can be read at its size.
 MEMBERS = 30
-# Draws of the numerical error: two thousand, fewer when the models are so many that memory would not hold them.
-_DRAWS, _NUMBERS = 2000, 20_000_000
+#: Probability of every range on the page, from the 5 % to the 95 % quantile of the draws of the numerical error.
+LEVEL = 0.9
 
 
-def draws(models: int) -> int:
-    """Return how many draws of the numerical error the page is made from.
-
-    Examples
-    --------
-    >>> draws(352), draws(50_000)
-    (2000, 400)
-    """
-    return int(np.clip(_NUMBERS // max(models, 1), 100, _DRAWS))
-
-
-def contents(comparison: Comparison, shares: np.ndarray) -> dict[str, Any]:
+def contents(comparison: Comparison, shares: np.ndarray, dataset: Dataset | None = None) -> dict[str, Any]:
     """Return all that the figures and the table are drawn from.
 
     Parameters
@@ -40,7 +30,9 @@ def contents(comparison: Comparison, shares: np.ndarray) -> dict[str, Any]:
     comparison : Comparison
         What was found.
     shares : (draws, m) array
-        Draws of the models' posterior probabilities.
+        Draws of the listed models' posterior probabilities.
+    dataset : Dataset, optional
+        The data of kinetic models.
     """
     log_posterior = comparison.evidences.log_median + comparison.log_prior
     mean = shares.mean(axis=0)
@@ -81,20 +73,8 @@ def contents(comparison: Comparison, shares: np.ndarray) -> dict[str, Any]:
             "map": numbers([s.map_probability for s in comparison.stages]),
         },
         "error": _error(comparison),
-        "mmd": _mmd(comparison.settings.get("mmd")),
+        "fits": fits(comparison, mean, dataset),
     }
-
-
-def numbers(values: ArrayLike, digits: int = 6) -> list[float | None]:
-    """Return numbers rounded to significant digits; what is not finite becomes None.
-
-    Examples
-    --------
-    >>> numbers([0.12345678, float("inf"), 3.0])
-    [0.123457, None, 3.0]
-    """
-    flat = np.asarray(values, dtype=np.float64).ravel().tolist()
-    return [float(f"{x:.{digits}g}") if math.isfinite(x) else None for x in flat]
 
 
 def _members(names: Iterable[Any]) -> tuple[list[str], list[list[int]]]:
@@ -106,7 +86,7 @@ def _members(names: Iterable[Any]) -> tuple[list[str], list[list[int]]]:
 
 
 def _inclusion(comparison: Comparison, size: int) -> dict[str, Any]:
-    frame = comparison.inclusion(size)
+    frame = comparison.inclusion(size, LEVEL)
     top = frame.head(MEMBERS)
     return {
         "total": len(frame),
@@ -117,26 +97,9 @@ def _inclusion(comparison: Comparison, size: int) -> dict[str, Any]:
 
 def _error(comparison: Comparison) -> dict[str, Any]:
     """Return the standard deviation of the log evidence by number of points: median of all models, and of the best."""
-    best = comparison.names.index(comparison.best)
-    kept = []
-    for stage in comparison.stages:
-        sd = stage.evidences.log_sd
-        median = float(np.median(sd[np.isfinite(sd)])) if np.isfinite(sd).any() else math.nan
-        kept.append((stage.n, median, float(sd[best])))
+    frame = comparison.error_history()
     return {
-        "n": [n for n, _, _ in kept],
-        "median": numbers([m for _, m, _ in kept], 4),
-        "best": numbers([b for _, _, b in kept], 4),
+        "n": [int(n) for n in frame["n"]],
+        "median": numbers(frame["median"], 4),
+        "best": numbers(frame["leading"], 4),
     }
-
-
-def _mmd(curves: Any) -> list[dict[str, Any]]:
-    """Return the curves of worst-case error against n: one, or several by name, of pairs [n, mmd]."""
-    named = curves.items() if isinstance(curves, Mapping) else [("", curves or [])]
-    out = []
-    for name, pairs in named:
-        table = np.asarray(pairs, dtype=np.float64).reshape(-1, 2)
-        table = table[np.all(np.isfinite(table), axis=1) & np.all(table > 0.0, axis=1)]
-        if len(table):
-            out.append({"name": words.clean(str(name), 60), "n": numbers(table[:, 0]), "mmd": numbers(table[:, 1])})
-    return out

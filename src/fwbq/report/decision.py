@@ -11,8 +11,12 @@ from . import words
 
 #: Level at which a run that was given none is called decided.
 LEVEL = 0.95
-# A second model is named as a rival, or models are counted as such, from this P(MAP) on: one chance in a hundred.
+# Models are counted as rivals from this P(MAP) on: one chance in a hundred.
 _RIVAL = 0.01
+# Above this P(MAP) no more computing is expected to change which model is first: one chance in a thousand is left.
+_SETTLED = 0.999
+# Draws of the numerical error: two thousand, fewer when the models are so many that memory would not hold them.
+_DRAWS, _NUMBERS = 2000, 20_000_000
 
 
 @dataclass(frozen=True)
@@ -24,14 +28,22 @@ class Decision:
     verdict : str
         ``"decided"``, ``"undecided"`` or ``"single"``.
     headline : str
-        One sentence.
+        One sentence: the posterior probabilities of the best model and of the runner-up, with their numerical error.
+    ranking : str
+        Whether more computing could change which model is first; empty for one model.
     remarks : tuple of str
         Further sentences.
     """
 
     verdict: str
     headline: str
+    ranking: str
     remarks: tuple[str, ...]
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Everything that is said, the most important first."""
+        return tuple(filter(None, (self.headline, self.ranking, *self.remarks)))
 
 
 def level(comparison: Comparison) -> float:
@@ -40,66 +52,105 @@ def level(comparison: Comparison) -> float:
     return float(stop) if isinstance(stop, (int, float)) and 0.0 < stop < 1.0 else LEVEL
 
 
-def decision(comparison: Comparison, shares: np.ndarray) -> Decision:
+def draws(models: int) -> int:
+    """Return how many draws of the numerical error a comparison of so many listed models is described by.
+
+    Examples
+    --------
+    >>> draws(352), draws(50_000)
+    (2000, 400)
+    """
+    return int(np.clip(_NUMBERS // max(models, 1), 100, _DRAWS))
+
+
+def decision(comparison: Comparison, shares: np.ndarray | None = None) -> Decision:
     """Word the decision.
 
     Parameters
     ----------
     comparison : Comparison
         What was found.
-    shares : (draws, m) array
-        Draws of the models' posterior probabilities.
+    shares : (draws, m) array, optional
+        Draws of the listed models' posterior probabilities; the comparison's own by default.
     """
-    chances = comparison.map_probabilities
+    if shares is None:
+        with np.errstate(invalid="ignore"):
+            shares = comparison.probabilities(draws(len(comparison)))
     best = comparison.names.index(comparison.best)
-    name = words.shorten(label(comparison.best))
+    name = _name(comparison, best)
     spent = f"{comparison.n_evaluations:,} evaluation{'s' if comparison.n_evaluations != 1 else ''}"
-    ended = f"The run ended: {words.clean(comparison.status, 300)}."
+    ended = f"The run ended after {spent}: {words.clean(comparison.status, 300)}."
     if comparison.n_models == 1:
         evidence = words.with_error(
             float(comparison.evidences.log_median[best]), float(comparison.evidences.log_sd[best])
         )
-        return Decision("single", f"{name} is the only model: log evidence {evidence}, after {spent}.", (ended,))
+        return Decision("single", f"{name} is the only model: log evidence {evidence}.", "", (ended,))
 
-    wanted = level(comparison)
-    chance = float(chances[best])
-    order = np.argsort(-chances, kind="stable")
-    others = [int(i) for i in order if i != best]
-    second = float(chances[others[0]]) if others else 0.0
-    remarks = [_share(comparison, shares[:, best]), ended]
+    if not np.isfinite(comparison.evidences.log_median[best]):
+        headline = (
+            f"None of {comparison.n_models:,} models can be ranked: no likelihood is positive where it was evaluated."
+        )
+        return Decision("undecided", headline, "", (ended,))
+
+    chance, wanted = comparison.map_probability, level(comparison)
+    mean = shares.mean(axis=0)
+    others = np.delete(np.arange(len(comparison)), best)
+    if len(others):
+        second = int(others[np.lexsort((-comparison.map_probabilities[others], -mean[others]))[0]])
+        following = f"; next is {_name(comparison, second)} with {_share(shares[:, second])}"
+    else:
+        following = ""
+    remarks = ["Ranges hold 90 % of what the numerical error leaves open.", ended]
     if chance >= wanted:
         verdict = "decided"
         headline = (
-            f"{name} is the MAP with probability {words.certainty(chance)} given the numerical error; {spent}; "
-            f"nothing else above {words.ceiling(second)}."
+            f"{name} is the most probable of {comparison.n_models:,} models: posterior probability "
+            f"{_share(shares[:, best])}{following}."
+        )
+        outlook = "would not" if chance > _SETTLED else "is unlikely to"
+        ranking = (
+            f"More computing {outlook} change which model is first: given the numerical error, {name} is the maximum a "
+            f"posteriori model (MAP) with probability {words.certainty(chance)}."
         )
     else:
         verdict = "undecided"
-        more = int(np.sum(chances[others[1:]] >= _RIVAL))
-        rivals = f"followed by {words.shorten(label(comparison.names[others[0]]))} with {words.probability(second)}"
-        if more:
-            rivals += f" and {more:,} more above {_RIVAL:g}"
         headline = (
-            f"Undecided: {name} leads with P(MAP) = {words.probability(chance)} given the numerical error, {rivals}; "
-            f"{spent}."
+            f"Undecided among {comparison.n_models:,} models: {name} leads with posterior probability "
+            f"{_share(shares[:, best])}{following}."
+        )
+        ranking = (
+            f"More computing could change which model is first: given the numerical error, {name} is the maximum a "
+            f"posteriori model (MAP) with probability {words.probability(chance)}{_rivals(comparison, best)}."
         )
         remarks.append(f"For P(MAP) above {wanted:g}: {_forecast(comparison, wanted)}.")
-    if comparison.rest is not None:
-        remarks.insert(1, _rest(comparison, float(np.mean(1.0 - shares.sum(axis=1)))))
-    return Decision(verdict, headline, tuple(remarks))
-
-
-def _share(comparison: Comparison, draws: np.ndarray) -> str:
-    low, high = (float(q) for q in np.quantile(draws, [0.05, 0.95]))
-    middle = float(np.mean(draws))
-    text = (
-        f"Its posterior probability among the {comparison.n_models:,} models is {words.probability(middle)}; the "
-        f"numerical error leaves it {words.interval(low, high)}, with probability 0.9."
-    )
+    middle = float(mean[best])
     if middle < 0.5:
-        others = words.probability(1.0 - middle)
-        text += f" That is less than one half: the other models together hold {others}."
-    return text
+        remarks.insert(
+            0, f"{name} holds less than one half: the other models together {words.probability(1.0 - middle)}."
+        )
+    if comparison.rest is not None:
+        remarks.insert(-1, _rest(comparison, float(np.mean(1.0 - shares.sum(axis=1)))))
+    return Decision(verdict, headline, ranking, tuple(remarks))
+
+
+def _name(comparison: Comparison, position: int) -> str:
+    return words.shorten(label(comparison.names[position]))
+
+
+def _share(draws: np.ndarray) -> str:
+    low, high = (float(q) for q in np.quantile(draws, [0.05, 0.95]))
+    return words.with_range(float(np.mean(draws)), low, high)
+
+
+def _rivals(comparison: Comparison, best: int) -> str:
+    """Return the model that is most likely the MAP in place of the leader, and how many more may be."""
+    chances = comparison.map_probabilities
+    others = [int(i) for i in np.argsort(-chances, kind="stable") if i != best]
+    if not others:
+        return ""
+    text = f", {_name(comparison, others[0])} with {words.probability(float(chances[others[0]]))}"
+    more = int(np.sum(chances[others[1:]] >= _RIVAL))
+    return text + (f", and {more:,} more with above {_RIVAL:g}" if more else "")
 
 
 def _rest(comparison: Comparison, mass: float) -> str:

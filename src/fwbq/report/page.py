@@ -17,15 +17,16 @@ from typing import Any
 
 import numpy as np
 
-from .. import _files, _validate, plots
+from .. import __version__, _files, _validate, plots
+from ..chema import Dataset
 from ..selection import Comparison, label
 from . import words
-from .contents import MEMBERS, contents, draws
-from .decision import Decision, decision
-from .recipe import recipe
+from .contents import MEMBERS, contents
+from .decision import Decision, decision, draws
+from .recipe import recipes
 
 
-def write_report(comparison: Comparison, path: str | os.PathLike[str]) -> Path:
+def write_report(comparison: Comparison, path: str | os.PathLike[str], dataset: Dataset | None = None) -> Path:
     """Write a comparison of models as one HTML page.
 
     The page opens from disk and loads nothing: plotly.js is inside (about 5 MB), and a content security policy forbids
@@ -37,6 +38,8 @@ def write_report(comparison: Comparison, path: str | os.PathLike[str]) -> Path:
         What :func:`fwbq.compare_models` or :func:`fwbq.chema.compare` returned.
     path : str or path
         The file to write.
+    dataset : fwbq.chema.Dataset, optional
+        The data that kinetic models were compared on: the page then shows them, and the curves of the leading models.
 
     Returns
     -------
@@ -56,25 +59,27 @@ def write_report(comparison: Comparison, path: str | os.PathLike[str]) -> Path:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     comparison = fwbq.compare_models(models, stop=0.99, rng=0)
     ...     page = write_report(comparison, folder + "/report.html").read_text("utf-8")
-    >>> "0 is the MAP with probability" in page
+    >>> "0 is the most probable of 2 models" in page
     True
     """
     _validate.instance(comparison, "comparison", Comparison, "pass what compare_models returned")
     _validate.some_models(len(comparison))
+    if dataset is not None:
+        _validate.instance(dataset, "dataset", Dataset, "pass the data set that the models were compared on")
     plotly = _validate.extra("plotly.offline", "report", "the report")
     target = Path(path)
-    text = page(comparison, plotly.get_plotlyjs())
+    text = page(comparison, plotly.get_plotlyjs(), dataset)
     _files.write(target, text)
     return target
 
 
-def page(comparison: Comparison, plotly: str) -> str:
+def page(comparison: Comparison, plotly: str, dataset: Dataset | None = None) -> str:
     """Return the page of a comparison; `plotly` is the source of plotly.js."""
     # A model without any likelihood has the log evidence minus infinity, and no difference from another such one.
     with np.errstate(invalid="ignore"):
         shares = comparison.probabilities(draws(len(comparison)))
         said = decision(comparison, shares)
-        shown = contents(comparison, shares)
+        shown = contents(comparison, shares, dataset)
     script = _asset("report.js")
     colours = "".join(
         f"--{name}:{value};"
@@ -97,12 +102,13 @@ def page(comparison: Comparison, plotly: str) -> str:
         summary_inclusion=html.escape(_summary_inclusion(shown)),
         summary_history=html.escape(_summary_history(shown)),
         summary_error=html.escape(_summary_error(shown)),
-        summary_mmd=html.escape(_summary_mmd(shown)),
-        settings=_rows(
-            (key, value) for key, value in flat(comparison.settings) if key.split(".")[0] not in ("mmd", "command")
-        ),
+        summary_fits=html.escape(_summary_fits(shown)),
+        settings=_rows(_settings(comparison)),
         versions=_rows(_versions()),
-        recipe=html.escape(recipe(comparison)),
+        recipes="\n".join(
+            f'<h3>{title}</h3>\n<pre tabindex="0" aria-label="{title}"><code>{html.escape(text)}</code></pre>'
+            for title, text in recipes(comparison)
+        ),
         data=embed(shown),
         plotly=plotly,
         script=script,
@@ -154,29 +160,43 @@ def _policy(*scripts: str) -> str:
 
 
 def _decision(said: Decision) -> str:
-    remarks = "\n".join(f"<p>{html.escape(remark)}</p>" for remark in said.remarks)
-    return f'<p class="headline">{html.escape(said.headline)}</p>\n{remarks}'
+    rest = "\n".join(f"<p>{html.escape(remark)}</p>" for remark in said.remarks)
+    ranking = f'<p class="ranking">{html.escape(said.ranking)}</p>\n' if said.ranking else ""
+    return f'<p class="headline">{html.escape(said.headline)}</p>\n{ranking}{rest}'
 
 
 def _facts(comparison: Comparison, shown: dict[str, Any]) -> str:
-    row = {key: values[shown["best"]] for key, values in shown["models"].items()}
-    facts = (
-        []
-        if comparison.n_models == 1
-        else [
-            ("P(MAP)", words.probability(row["map"]), "given the numerical error"),
-            ("Posterior probability", words.probability(row["probability"]), words.interval(row["q05"], row["q95"])),
-        ]
-    )
+    models = shown["models"]
+    row = {key: values[shown["best"]] for key, values in models.items()}
+    facts = []
+    if comparison.n_models > 1:
+        facts.append(("Posterior probability", *_probability(row), words.shorten(row["name"], 28)))
+        others = [i for i in range(len(models["name"])) if i != shown["best"]]
+        if others:
+            second = {key: values[others[0]] for key, values in models.items()}
+            facts.append(("Runner-up", *_probability(second), words.shorten(second["name"], 28)))
+        facts.append(("P(MAP)", words.probability(row["map"]), "", "first whatever the numerical error"))
     facts += [
-        ("Log evidence", words.with_error(_nan(row["logEvidence"]), _nan(row["sd"])), "natural logarithm"),
-        ("Models", f"{comparison.n_models:,}", f"{len(shown['models']['name']):,} listed"),
-        ("Evaluations", f"{comparison.n_evaluations:,}", f"{row['evaluations']:,} of the leading model"),
+        ("Log evidence", words.with_error(_nan(row["logEvidence"]), _nan(row["sd"])), "", "natural logarithm"),
+        (
+            "Evaluations",
+            f"{comparison.n_evaluations:,}",
+            "",
+            f"of {comparison.n_models:,} model{'s' if comparison.n_models > 1 else ''}; {row['evaluations']:,} of the "
+            "leading one",
+        ),
     ]
     return "\n".join(
-        f"<div><dt>{html.escape(term)}</dt><dd>{html.escape(value)}<small>{html.escape(note)}</small></dd></div>"
-        for term, value, note in facts
+        f"<div><dt>{html.escape(term)}</dt><dd>{html.escape(value)}"
+        f"<small>{html.escape('; '.join(filter(None, (more, note))))}</small></dd></div>"
+        for term, value, more, note in facts
     )
+
+
+def _probability(row: dict[str, Any]) -> tuple[str, str]:
+    """Return the probability of a model, and its range."""
+    value, _, more = words.with_range(*(_nan(row[key]) for key in ("probability", "q05", "q95"))).partition(" (")
+    return value, more.removesuffix(")")
 
 
 def _nan(x: float | None) -> float:
@@ -224,12 +244,65 @@ def _summary_error(shown: dict[str, Any]) -> str:
     return f"The median over the models goes from {m0:.2g} at {n0:,} points to {m1:.2g} at {n1:,}."
 
 
-def _summary_mmd(shown: dict[str, Any]) -> str:
-    return " ".join(
-        f"{curve['name'] + ': ' if curve['name'] else ''}from {curve['mmd'][0]:.2g} at {curve['n'][0]:,.0f} points to "
-        f"{curve['mmd'][-1]:.2g} at {curve['n'][-1]:,.0f}."
-        for curve in shown["mmd"]
-    )
+def _summary_fits(shown: dict[str, Any]) -> str:
+    if not shown["fits"]:
+        return ""
+    conditions = shown["fits"]["conditions"]
+    measured = sum(len(condition["rates"]) for condition in conditions)
+    said = []
+    for j, model in enumerate(conditions[0]["models"]):
+        inside = sum(condition["models"][j]["covered"] for condition in conditions)
+        said.append(f"{words.shorten(model['name'])} {inside} of {measured}")
+    text = f"Measured rates inside the 90 % band: {', '.join(said)}." if said else ""
+    if shown["fits"]["total"] > len(conditions):
+        text += f" The first {len(conditions)} of {shown['fits']['total']:,} conditions are shown."
+    return text
+
+
+#: Settings as people read them, in this order; others follow under their own names.
+_SETTINGS = {
+    "data": "Data",
+    "likelihood": "Likelihood",
+    "enzymes": "Candidate enzymes",
+    "max_enzymes": "Most enzymes in a model",
+    "rank_deficient_models": "Models whose enzymes the data cannot tell apart",
+    "method": "Method",
+    "screen": "Screen",
+    "screen.top": "Models of each size that the screen keeps, at least",
+    "screen.level": "Probability on either side that the screen leaves out of an interval",
+    "evidence": "Process",
+    "kernel": "Kernel",
+    "amplitude": "Amplitude",
+    "n": "Most points for each model",
+    "stages": "Rounds, in points for each model",
+    "stop": "Stop when P(MAP) reaches",
+    "tol": "Stop when the leading probability is known to",
+    "budget": "Most evaluations in all",
+    "race": "Models that cannot win leave the race",
+    "rng": "Seed given",
+    "version": "Computed with fwbq",
+}
+# Said elsewhere on the page, or of no use to a reader: `seed` is drawn from the one that was given.
+_UNSAID = ("command", "reason", "seed")
+_PROCESSES = {
+    "log": "Gaussian process on the log likelihood, Matern-5/2 with fitted length-scales",
+    "linear": "Bayesian quadrature of the likelihood itself, as in the paper",
+}
+
+
+def _settings(comparison: Comparison) -> Iterable[tuple[str, str]]:
+    """Yield the settings under names that a reader understands; what was not set is left out."""
+    given = {key: value for key, value in comparison.settings.items() if value is not None and key not in _UNSAID}
+    if given.get("evidence") in _PROCESSES and "kernel" not in given:
+        if given["evidence"] == "log":
+            given.pop("amplitude", None)  # the process on the logarithms has one of its own
+        given["evidence"] = _PROCESSES[given["evidence"]]
+    ordered = {key: given.pop(key) for key in _SETTINGS if key in given}
+    if "rng" not in ordered and "seed" in comparison.settings:
+        ordered["rng"] = "none"
+    for key, value in flat(ordered | given):
+        said = {"True": "yes", "False": "no"}.get(value, value)
+        yield _SETTINGS.get(key, key), said
 
 
 def _rows(pairs: Iterable[tuple[str, str]]) -> str:
@@ -241,5 +314,6 @@ def _versions() -> list[tuple[str, str]]:
     """Return what the page was written with; what the comparison was made with stands among its settings."""
     return [
         ("Python", platform.python_version()),
-        *((name, version(name)) for name in ("fwbq", "numpy", "scipy", "plotly")),
+        ("fwbq", __version__),
+        *((name, version(name)) for name in ("numpy", "scipy", "plotly")),
     ]

@@ -64,20 +64,6 @@ def certainty(p: float) -> str:
     return f"{math.floor(p * 10**places + 1e-9) / 10**places:.{places}f}"
 
 
-def ceiling(p: float) -> str:
-    """Return a bound with one digit that a small probability does not exceed, at least 0.001.
-
-    Examples
-    --------
-    >>> ceiling(0.0173), ceiling(0.02), ceiling(1e-9), ceiling(0.0)
-    ('0.02', '0.02', '0.001', '0.001')
-    """
-    if p <= 0.001:
-        return "0.001"
-    unit = 10.0 ** math.floor(math.log10(p))
-    return f"{math.ceil(p / unit - 1e-9) * unit:.3g}"
-
-
 def probability(p: float) -> str:
     """Return a probability with three digits; what is almost certain is not called certain.
 
@@ -86,27 +72,25 @@ def probability(p: float) -> str:
     >>> probability(0.2), probability(0.99996), probability(1e-7), probability(0.0)
     ('0.200', 'above 0.999', 'below 0.001', '0')
     """
+    if math.isnan(p):
+        return "unknown"
     if p < 0.001:
         return "below 0.001" if p > 0.0 else "0"
     return "above 0.999" if p >= 0.9995 else f"{p:#.3g}"
 
 
-def interval(low: float, high: float) -> str:
-    """Return where a probability lies.
+def with_range(middle: float, low: float, high: float) -> str:
+    """Return a probability and where the numerical error leaves it.
 
     Examples
     --------
-    >>> interval(0.574, 0.919), interval(1e-9, 0.3), interval(0.9, 1.0), interval(0.2, 0.2)
-    ('between 0.574 and 0.919', 'below 0.300', 'above 0.900', 'at 0.200')
+    >>> with_range(0.76, 0.74, 0.78), with_range(0.2, 0.2, 0.2), with_range(0.1, 1e-9, 0.3)
+    ('0.760 (0.740 to 0.780)', '0.200 (to three digits)', '0.100 (below 0.001 to 0.300)')
     """
-    if probability(low) == probability(high):
-        text = probability(low)
-        return text if text.startswith(("above", "below")) else f"at {text}"
-    if low < 0.001 and high > 0.999:
-        return "anywhere between 0 and 1"
-    if low < 0.001:
-        return f"below {probability(high)}"
-    return f"above {probability(low)}" if high > 0.999 else f"between {probability(low)} and {probability(high)}"
+    text, first, last = probability(middle), probability(low), probability(high)
+    if first == last:
+        return f"{text} (to three digits)" if text[0].isdigit() and text != "0" else text
+    return f"{text} ({first} to {last})"
 
 
 def with_error(value: float, sd: float) -> str:

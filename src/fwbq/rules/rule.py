@@ -5,18 +5,22 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _validate, _warnings, kernels, measures
+from .. import _html, _validate, _warnings, kernels, measures
 from .._linalg import CholeskyFactor, Factor, LowRankFactor
 from .._threads import one_blas_thread
 from ..embeddings import Embedding, embed
 from . import files
 from .simplex import simplex_weights
 from .worst_case import Evaluation, FeatureWorstCase, GramWorstCase, WorstCase, best_weights, streamed_evaluation
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
 
 FloatArray = NDArray[np.float64]
 Kind = Literal["bayes", "uniform", "simplex", "design"]
@@ -90,6 +94,31 @@ class Rule:
             f"Rule({self.kind}, {n} points in {d} dimension{'s' if d > 1 else ''}, worst-case error {self.mmd:.3g}, "
             f"sum |w| {self.sum_abs_weights:.3g}; {self.status})"
         )
+
+    def _repr_html_(self) -> str:
+        """Return a small table, for notebooks."""
+        n, d = self.points.shape
+        rows = [
+            ("points", f"{n} in {d} dimension{'s' if d > 1 else ''}"),
+            ("weights", f"{self.kind}; from {self.weights.min():.3g} to {self.weights.max():.3g}"),
+            ("sum of |weights|", f"{self.sum_abs_weights:.4g}"),
+            ("worst-case error", f"{self.mmd:.4g}"),
+        ]
+        if self.embedding is not None:
+            rows += [("kernel", repr(self.embedding.kernel)), ("measure", repr(self.embedding.measure))]
+        return _html.table([*rows, ("status", self.status)], title="Rule")
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return points and weights as a table: columns x1, ..., xd and weight."""
+        import pandas as pd
+
+        return pd.DataFrame({**{f"x{i + 1}": x for i, x in enumerate(self.points.T)}, "weight": self.weights})
+
+    def plot(self, ax: Axes | None = None, *, coordinates: tuple[int, int] | None = None) -> Axes:
+        """Draw points and weights over the density of the measure; see :func:`fwbq.plots.rule`."""
+        from ..plots import rule
+
+        return rule(self, ax, coordinates=coordinates)
 
     @property
     def mmd(self) -> float:

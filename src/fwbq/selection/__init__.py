@@ -2,7 +2,8 @@
 
 from .comparison import Comparison, Rest, Stage, label
 from .coordinates import Coordinates, LogScale, Standard
-from .evidence import Evidences, map_probabilities
+from .evidence import Evidences
+from .map_probability import map_probabilities
 from .model import Family, Model, ModelFamily
 from .race import compare_families, compare_models
 

@@ -14,12 +14,28 @@ from numpy.typing import NDArray
 
 from .. import _validate
 from . import files
-from .evidence import Evidences, leader, map_probabilities
+from .evidence import Evidences
+from .map_probability import leader, map_probabilities
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 Array = NDArray[np.float64]
+
+#: Draws of the numerical error, and most numbers in all draws together: 160 MB.
+_DRAWS, _NUMBERS = 2000, 20_000_000
+
+
+def usual_draws(models: int) -> int:
+    """Return how many draws of the numerical error are taken: 2000, fewer where the models are very many.
+
+    Examples
+    --------
+    >>> usual_draws(352), usual_draws(50_000)
+    (2000, 400)
+    """
+    return int(np.clip(_NUMBERS // max(models, 1), 100, _DRAWS))
 
 
 def label(name: Hashable) -> str:
@@ -125,10 +141,40 @@ class Comparison:
         return len(self.names)
 
     def __repr__(self) -> str:
-        return (
-            f"<Comparison of {self.n_models:,} models: {label(self.best)} is the MAP with probability "
-            f"{self.map_probability:.3g} given the numerical error; {self.n_evaluations:,} evaluations; {self.status}>"
-        )
+        return f"<Comparison: {' '.join(self._said.sentences[:2])}>"
+
+    @cached_property
+    def _said(self) -> Any:
+        """The decision in words."""
+        from ..report.decision import decision
+
+        return decision(self)
+
+    def summary(self) -> str:
+        """Return the decision in words: probabilities with their numerical error, and whether more work could help."""
+        return "\n".join(self._said.sentences)
+
+    def plot(self, ax: Axes | None = None, *, first: int = 10, log: bool | None = None) -> Axes:
+        """Draw box plots of the leading models' probabilities; see :func:`fwbq.plots.model_probabilities`.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+        first : int, optional
+            How many models to show, the most probable first.
+        log : bool, optional
+            Whether the axis is logarithmic; by default when most boxes would be flat otherwise.
+        """
+        from ..plots import model_probabilities
+
+        return model_probabilities(self, ax, first=first, log=log)[0]
+
+    def _repr_html_(self) -> str:
+        """Return the decision and the leading models as a table, for notebooks."""
+        from ..report.fragment import fragment
+
+        return fragment(self, self._said)
 
     @property
     def n_models(self) -> int:
@@ -171,11 +217,12 @@ class Comparison:
         low, high = self.evidences.take([self._position(name)]).interval(_validate.probability(level, "level"))
         return float(low[0]), float(high[0])
 
-    def _log_draws(self, draws: int, rng: Any) -> Array:
+    def _log_draws(self, draws: int | None, rng: Any) -> Array:
         generator = np.random.default_rng(self.settings.get("seed", 0)) if rng is None else _validate.generator(rng)
-        return self.evidences.sample(_validate.count(draws, "draws"), generator)
+        size = usual_draws(len(self)) if draws is None else _validate.count(draws, "draws")
+        return self.evidences.sample(size, generator)
 
-    def probabilities(self, draws: int = 2000, rng: Any = None) -> Array:
+    def probabilities(self, draws: int | None = None, rng: Any = None) -> Array:
         """Return draws of the models' posterior probabilities, (draws, m): numerical error, propagated.
 
         Each draw takes every log evidence from its posterior and normalises; the spread of a column is what is not
@@ -184,7 +231,7 @@ class Comparison:
         Parameters
         ----------
         draws : int, optional
-            Number of draws.
+            Number of draws; by default 2000, fewer where more than 10,000 models are listed.
         rng : optional
             By default the run's own seed: the same draws every time.
         """
@@ -206,7 +253,7 @@ class Comparison:
         low, middle, high = np.percentile(drawn[:, 0] - drawn[:, 1], [tail, 50.0, 100.0 - tail])
         return float(middle), float(low), float(high)
 
-    def rank_probabilities(self, top: int = 10, draws: int = 2000) -> pd.DataFrame:
+    def rank_probabilities(self, top: int = 10, draws: int | None = None) -> pd.DataFrame:
         """Return P(model has rank r), r = 1..top, for the models that are ever among the first `top`."""
         import pandas as pd
 
@@ -215,12 +262,14 @@ class Comparison:
         ranks = np.argsort(-logs, axis=1, kind="stable")[:, :top]
         seen, inverse = np.unique(ranks, return_inverse=True)
         counts = np.zeros((len(seen), top))
-        np.add.at(counts, (inverse.reshape(ranks.shape), np.arange(top)), 1.0 / draws)
+        np.add.at(counts, (inverse.reshape(ranks.shape), np.arange(top)), 1.0 / len(logs))
         frame = pd.DataFrame(counts, index=[label(self.names[i]) for i in seen], columns=range(1, top + 1))
         return frame.iloc[np.lexsort(tuple(-counts[:, r] for r in reversed(range(top))))]
 
-    def inclusion(self, draws: int = 2000, level: float = 0.95) -> pd.DataFrame:
+    def inclusion(self, draws: int | None = None, level: float = 0.95) -> pd.DataFrame:
         """Return the inclusion probability of each member of tuple-named models, with its numerical error.
+
+        Models that were screened out are not counted: what they hold together is missing from every probability.
 
         Returns
         -------
@@ -228,20 +277,23 @@ class Comparison:
             ``name``, ``probability`` (median over draws), ``lower``, ``upper``; most probable first.
         """
         import pandas as pd
+        from scipy.sparse import csr_array
 
-        members = list(dict.fromkeys(e for name in self.names if isinstance(name, tuple) for e in name))
-        position = {e: j for j, e in enumerate(members)}
-        holds = np.zeros((len(self.names), len(members)))
-        for i, name in enumerate(self.names):
-            if isinstance(name, tuple):
-                holds[i, [position[e] for e in name]] = 1.0
-        shares = self.probabilities(draws) @ holds
+        sets = [name if isinstance(name, tuple) else () for name in self.names]
+        members = list(dict.fromkeys(e for name in sets for e in name))
         tail = 50.0 * (1.0 - _validate.probability(level, "level"))
-        low, middle, high = np.percentile(shares, [tail, 50.0, 100.0 - tail], axis=0) if members else np.empty((3, 0))
+        if not members:
+            return pd.DataFrame({"name": members, "probability": [], "lower": [], "upper": []})
+        position = {e: j for j, e in enumerate(members)}
+        columns = np.array([position[e] for name in sets for e in dict.fromkeys(name)], dtype=np.intp)
+        ends = np.cumsum([0, *(len(set(name)) for name in sets)])
+        holds = csr_array((np.ones(len(columns)), columns, ends), shape=(len(sets), len(members)))
+        shares = (holds.T @ self.probabilities(draws).T).T
+        low, middle, high = np.percentile(shares, [tail, 50.0, 100.0 - tail], axis=0)
         frame = pd.DataFrame({"name": members, "probability": middle, "lower": low, "upper": high})
         return frame.sort_values("probability", ascending=False, ignore_index=True, kind="stable")
 
-    def to_frame(self, draws: int = 2000) -> pd.DataFrame:
+    def to_frame(self, draws: int | None = None) -> pd.DataFrame:
         """Return a row for each model, most probable first.
 
         Returns
@@ -285,6 +337,25 @@ class Comparison:
                 "map_probability": [s.map_probability for s in self.stages],
             }
         )
+
+    def error_history(self) -> pd.DataFrame:
+        """Return the standard deviation of the log evidence after each round.
+
+        Returns
+        -------
+        DataFrame
+            ``n``, ``leading`` (of the model that leads in the end), ``median`` (over the models whose evidence is
+            known).
+        """
+        import pandas as pd
+
+        best = self._best
+        rows = []
+        for s in self.stages:
+            sd = s.evidences.log_sd
+            known = sd[np.isfinite(sd)]
+            rows.append((s.n, float(sd[best]), float(np.median(known)) if len(known) else np.nan))
+        return pd.DataFrame(rows, columns=["n", "leading", "median"])
 
     def at_stage(self, stage: int) -> Comparison:
         """Return the comparison as it stood after a round."""
@@ -349,11 +420,20 @@ class Comparison:
         data = self.to_xarray(draws).expand_dims("chain").assign_coords(chain=[0])
         return az.InferenceData(posterior=data)
 
-    def report(self, path: str | os.PathLike[str]) -> Path:
-        """Write the comparison as one self-contained HTML page."""
+    def report(self, path: str | os.PathLike[str], dataset: Any = None) -> Path:
+        """Write the comparison as one self-contained HTML page; see :func:`fwbq.report.write_report`.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write.
+        dataset : fwbq.chema.Dataset, optional
+            The data that kinetic models were compared on: the page then shows them, and the curves of the leading
+            models.
+        """
         from ..report import write_report
 
-        return write_report(self, path)
+        return write_report(self, path, dataset)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save to a JSON file, exact to the bit; :meth:`load` gives it back."""

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validate
-from ..inference import Evidence, EvidenceRun
+from ..inference import Evidence
 from ..inference.result import DF
 from ..kernels import Stationary
 from .evidence import Evidences
-from .model import Family
+from .model import Family, ModelFamily
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -46,12 +46,12 @@ class Numbered:
 class Contenders:
     """A family of models whose points are chosen for each of them, and evaluated together.
 
-    All models begin with the same spread points; then every model climbs and refines on its own. The points that the
-    models ask for at a time are evaluated as one batch, so that an executor is kept busy by all of them.
+    Models under one prior begin with the same spread points; then every model climbs and refines on its own. The points
+    that the models ask for at a time are evaluated as one batch, so that an executor is kept busy by all of them.
 
     Parameters
     ----------
-    family : Family
+    family : ModelFamily
     first : int
         Position of its first model among all.
     n : int
@@ -64,7 +64,7 @@ class Contenders:
 
     def __init__(
         self,
-        family: Family,
+        family: ModelFamily,
         first: int,
         n: int,
         kernel: type[Stationary] | None,
@@ -74,9 +74,7 @@ class Contenders:
         self.family = family
         self.slots = np.arange(first, first + len(family.names))
         self.active = np.arange(len(family.names))
-        self._runs = [
-            EvidenceRun(family.measure, n=n, kernel=kernel, design=design, rng=seed, quick=True) for _ in family.names
-        ]
+        self._runs = [model.run(n=n, kernel=kernel, design=design, rng=seed, quick=True) for model in family.models]
 
     def counts(self) -> IntArray:
         """Return the evaluations of each model so far."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _validate
-from ..measures import Gaussian, Measure
+from ..measures import Measure
 
 Array = NDArray[np.float64]
 
@@ -36,35 +36,29 @@ class Standard(Coordinates):
     ----------
     measure : Measure
         For a Gaussian N(m, S), S = LL', s = L^-1 (x - m); otherwise s_i = (x_i - E x_i) / sd_i, with the median and a
-        quantile-based scale where these do not exist. A coordinate that does not vary is left as it is.
+        quantile-based scale where these do not exist (`Measure.whitening`).
     """
 
     measure: Measure
 
     def forward(self, x: Array) -> Array:
         """Map points (n, d)."""
-        if isinstance(self.measure, Gaussian):
-            from scipy.linalg import solve_triangular
-
-            lower = np.linalg.cholesky(self.measure.cov)
-            return np.asarray(solve_triangular(lower, (x - self.measure.mean).T, lower=True).T)
-        centre, scale = self._moments()
-        return np.asarray((x - centre) / scale)
-
-    def _moments(self) -> tuple[Array, Array]:
-        expectation, scale = self.measure.expectation, self.measure.scale
-        centre = np.where(np.isfinite(expectation), expectation, self.measure.mean)
-        return centre, np.where(scale > 0.0, scale, 1.0)
+        return self.measure.whitening.forward(x)
 
     def axis(self, x: Array, i: int) -> Array:
         """Map the i-th coordinate (q,) of points of a product measure."""
-        centre, scale = self._moments()
-        return np.asarray((x - centre[i]) / scale[i])
+        centre, scale = self._axis(i)
+        return np.asarray((x - centre) / scale)
 
     def back(self, s: Array, i: int) -> tuple[Array, Array]:
         """Map the i-th coordinate back; return it and the slope of the map."""
-        centre, scale = self._moments()
-        return centre[i] + scale[i] * s, np.full(len(s), scale[i])
+        centre, scale = self._axis(i)
+        return centre + scale * s, np.full(len(s), scale)
+
+    def _axis(self, i: int) -> tuple[float, float]:
+        whitening = self.measure.whitening
+        root = whitening.root
+        return float(whitening.centre[i]), float(root[i] if root.ndim == 1 else root[i, i])
 
 
 @dataclass(frozen=True, eq=False)

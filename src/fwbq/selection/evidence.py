@@ -13,8 +13,6 @@ Array = NDArray[np.float64]
 Kind = Literal["log", "positive"]
 #: How many natural logarithms below its largest value an evidence of zero is taken to be.
 _NOTHING = 745.0
-#: Leading models whose quantiles make up the grid on which P(MAP) is computed.
-_FINE = 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,49 +125,3 @@ def _student_cdf(t: Array, df: Array) -> Array:
 def _student_quantile(u: Array, df: Array) -> Array:
     finite = np.isfinite(df)
     return np.where(finite, stdtrit(np.where(finite, df, 1.0), u), ndtri(u))
-
-
-def map_probabilities(evidences: Evidences, log_prior: Array) -> Array:
-    r"""Return P(model i has the highest posterior probability) for independent posteriors, (m,).
-
-    .. math:: P_i = \int \prod_{j \ne i} F_j(x)\,\mathrm{d}F_i(x),
-
-    F_i the distribution function of log Z_i + log prior, on a grid of the models' own quantiles: all models in one
-    pass. Only models that have a chance of more than one in ten million count, the others get zero.
-    """
-    out = np.zeros(len(evidences))
-    if np.all(np.isneginf(evidences.log_median)):
-        # No model has any evidence: the prior is all there is.
-        return np.asarray(np.exp(log_prior) / np.sum(np.exp(log_prior)))
-    low, high = (q + log_prior for q in evidences.interval(1.0 - 1e-7))
-    contenders = np.flatnonzero(high >= low.max())
-    rivals = evidences.take(contenders)
-    # A posterior without width becomes a very narrow one, so that equal models share.
-    narrow = np.where(rivals.kind == "log", np.maximum(np.abs(rivals.centre), 1.0), np.abs(rivals.centre)) * 1e-13
-    rivals = Evidences(rivals.kind, rivals.centre, np.maximum(rivals.scale, narrow), rivals.df, rivals.offset)
-    shift = log_prior[contenders]
-    leading = np.argsort(-(rivals.log_median + shift), kind="stable")[:_FINE]
-    fine, coarse = _levels(160), _levels(8)
-    grid = np.unique(
-        np.concatenate(
-            [
-                (rivals.take(leading).quantile(fine[:, None]) + shift[leading]).ravel(),
-                (rivals.quantile(coarse[:, None]) + shift).ravel(),
-            ]
-        )
-    )
-    F = rivals.cdf(grid[:, None] - shift)
-    with np.errstate(divide="ignore"):
-        logs = np.log(np.maximum(0.5 * (F[1:] + F[:-1]), 1e-300))
-    out[contenders] = np.sum(np.exp(logs.sum(axis=1)[:, None] - logs) * np.diff(F, axis=0), axis=0)
-    return np.asarray(out / out.sum())
-
-
-def leader(chances: Array, score: Array) -> int:
-    """Return the position of the model most likely the MAP; of equals (to 1e-4) the higher score, then the first."""
-    return int(np.lexsort((-np.arange(len(score)), score, np.round(chances, 4)))[-1])
-
-
-def _levels(size: int) -> Array:
-    """Return quantile levels, dense in the middle and out to 1e-9 in the tails."""
-    return np.asarray(ndtr(np.linspace(-6.0, 6.0, size + 1)))

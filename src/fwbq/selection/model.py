@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .. import _validate
-from ..measures import Measure
+from ..inference import Evidence, EvidenceRun, evidence
+from ..inference.start import starting_point
+from ..measures import Measure, Uniform, as_measure
 from .coordinates import Coordinates
+from .unit_cube import UnitCube
 
 Array = NDArray[np.float64]
+#: Points (n, d) to quantities of interest by name, each an array (n, ...).
+Variables = Callable[[Array], Mapping[str, Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,42 +29,181 @@ class Model:
     Parameters
     ----------
     log_integrand : callable
-        The log likelihood: points (n, d) to values (n,). Minus infinity is a likelihood of zero.
-    measure : Measure
-        The prior p over the parameters of the model. Models with the same measure share the design.
+        The log likelihood: points (n, d) to values (n,). Minus infinity is a likelihood of zero. Without a measure, the
+        log joint density on R^d: the log likelihood plus the log density of the normalised prior.
+    measure : Measure or frozen scipy.stats distribution, optional
+        The prior p over the parameters of the model.
     coordinates : Coordinates, optional
         Where the log likelihood is smooth; by default the measure's own, standardised.
     vectorized : bool, optional
         False when `log_integrand` takes one point (d,) at a time.
+    dim : int, optional
+        Without a measure, the number of parameters, when `start` does not say it.
+    start : array_like, shape (d,), optional
+        A point of high density: needed without a measure (zeros when only `dim` is given), welcome with one.
+    scale : float or array_like, optional
+        Without a measure, a guess of the posterior's width in each parameter; 1 by default.
+    variables : callable, optional
+        The quantities of interest as functions of the parameters: points (n, d) to a dict of names to arrays
+        (n, ...), for :meth:`fwbq.inference.Evidence.to_arviz`.
 
     Examples
     --------
     >>> import numpy as np, fwbq
-    >>> prior = fwbq.Gaussian([0.0], [[1.0]])
-    >>> model = fwbq.Model(lambda x: -0.5 * x[:, 0] ** 2, prior)
-    >>> bool(abs(fwbq.compare_models({"m": model}, n=20, rng=0).log_evidence("m") + 0.5 * np.log(2)) < 0.01)
-    True
+    >>> from scipy import stats
+    >>> model = fwbq.Model(lambda x: -0.5 * x[:, 0] ** 2, stats.norm())
+    >>> joint = fwbq.Model(lambda x: -np.sum(x**2, axis=1) - np.log(2.0 * np.pi), start=[0.1, 0.0])
+    >>> found = fwbq.compare_models({"one": model, "two": joint}, n=20, rng=0)
+    >>> [bool(abs(found.log_evidence(name) + k * np.log(2)) < 0.01) for name, k in (("one", 0.5), ("two", 1.0))]
+    [True, True]
     """
 
     log_integrand: Callable[[Array], Any]
-    measure: Measure
+    measure: Measure | None = None
     coordinates: Coordinates | None = None
     vectorized: bool = True
+    _: KW_ONLY
+    dim: int | None = None
+    start: ArrayLike | None = None
+    scale: ArrayLike | None = None
+    variables: Variables | None = None
 
     def __post_init__(self) -> None:
         _validate.function(self.log_integrand, "log_integrand")
-        _validate.instance(
-            self.measure, "measure", Measure, "give one of fwbq's measures, e.g. fwbq.Gaussian(mean, cov)"
-        )
+        measure = None if self.measure is None else as_measure(self.measure)
+        start = starting_point(measure, self.dim, self.start, called="measure")
+        dim = len(start) if start is not None else measure.dim if measure is not None else None
+        _validate.freeze(self, measure=measure, start=start, dim=dim)
+        if self.scale is not None:
+            if measure is not None:
+                raise ValueError("`scale` goes with a log joint density without a measure: leave it out")
+            _validate.freeze(self, scale=_validate.positive_scalar_or_vector(self.scale, "scale"))
         if self.coordinates is not None:
             _validate.instance(
                 self.coordinates, "coordinates", Coordinates, "give e.g. fwbq.selection.LogScale(offset)"
             )
+            if measure is None:
+                raise ValueError("`coordinates` go with a `measure`: leave them out of a log joint density")
+        if self.variables is not None:
+            _validate.function(self.variables, "variables")
 
     def __call__(self, x: Array) -> Array:
         """Return the log integrand at points (n, d), (n,)."""
         given = self.log_integrand(x) if self.vectorized else [self.log_integrand(row) for row in x]
         return _validate.log_values(given, "log_integrand", len(x))
+
+    def evidence(self, **options: Any) -> Evidence:
+        """Return the evidence of this model alone, with the posterior of its parameters.
+
+        Parameters
+        ----------
+        **options
+            `n`, `tol`, `executor`, `journal`, `rng` and the others of :func:`fwbq.evidence`.
+
+        Examples
+        --------
+        >>> import numpy as np, fwbq
+        >>> found = fwbq.Model(lambda x: -0.5 * np.sum(x**2, axis=1), dim=2).evidence(n=20, rng=0)
+        >>> bool(abs(found.log_evidence - np.log(2.0 * np.pi)) < 1e-3)
+        True
+        """
+        return evidence(
+            self.log_integrand, self.measure, start=self.start, scale=self.scale,
+            **{"vectorized": self.vectorized, **options},
+        )  # fmt: skip
+
+    def run(self, **options: Any) -> EvidenceRun:
+        """Return the evidence of this model as a dialogue; the options are those of :class:`fwbq.EvidenceRun`."""
+        return EvidenceRun(self.measure, start=self.start, scale=self.scale, **options)
+
+    @classmethod
+    def from_pymc(cls, model: Any, *, start: Mapping[str, ArrayLike] | None = None) -> Model:
+        """Return a PyMC model as a log joint density on the space of its unconstrained parameters.
+
+        PyMC maps positive parameters to their logarithms, bounded ones to their logits, and so on; the density has the
+        Jacobians of these maps, so that the evidence is that of the model. Needs PyMC (``pip install "fwbq[pymc]"``).
+
+        Parameters
+        ----------
+        model : pymc.Model
+            Every free variable must be continuous and have a proper prior.
+        start : mapping of variable name to value, optional
+            A point of high density, in the model's own variables, for all or some of the free ones; the others begin
+            where PyMC begins.
+
+        Returns
+        -------
+        Model
+            Its `variables` are those of the PyMC model, deterministic ones included:
+            ``found.to_arviz(variables=model.variables)``. A journal needs a `tag` for it.
+
+        Examples
+        --------
+        .. code-block:: python
+
+            with pm.Model() as line:
+                slope = pm.Normal("slope", 0.0, 5.0)
+                noise = pm.HalfNormal("noise", 1.0)
+                pm.Normal("y", slope * t, noise, observed=y)
+            model = fwbq.Model.from_pymc(line)
+            found = model.evidence(n=100)
+            data = found.to_arviz(variables=model.variables)
+        """
+        from .pymc_density import PyMCDensity, starting_values
+
+        density = PyMCDensity.compiled(model)
+        return cls(density, start=starting_values(model, start), variables=density.variables)
+
+    @classmethod
+    def from_prior_transform(
+        cls,
+        log_likelihood: Callable[[Array], Any],
+        prior_transform: Callable[[Array], Any],
+        dim: int,
+        *,
+        vectorized: bool = False,
+        names: Sequence[str] | None = None,
+    ) -> Model:
+        """Return a model written for a nested sampler: a log likelihood, and a prior as a map of the unit cube.
+
+        Parameters
+        ----------
+        log_likelihood : callable
+            Parameters (d,) to a number, as dynesty and UltraNest have it.
+        prior_transform : callable
+            A point (d,) of the unit cube to parameters (d,), such that uniform points become draws from the prior.
+        dim : int
+            Number of parameters.
+        vectorized : bool, optional
+            True when both functions take (n, d) points at once.
+        names : sequence of str, optional
+            Names of the parameters; ``x1``, ``x2``, ... by default.
+
+        Returns
+        -------
+        Model
+            Its points are those of the unit cube; ``model.variables(points)`` gives the parameters, and
+            ``found.to_arviz(variables=model.variables)`` draws of them.
+
+        Examples
+        --------
+        >>> import numpy as np, fwbq
+        >>> def log_likelihood(theta):
+        ...     return -0.5 * ((theta[0] - 1.0) / 0.1) ** 2
+        >>> def prior_transform(u):
+        ...     return 10.0 * u - 5.0  # uniform on [-5, 5]
+        >>> found = fwbq.Model.from_prior_transform(log_likelihood, prior_transform, 1).evidence(n=40, rng=0)
+        >>> bool(abs(found.log_evidence - np.log(0.1 * np.sqrt(2.0 * np.pi) / 10.0)) < 0.01)
+        True
+        """
+        size = _validate.count(dim, "dim")
+        cube = UnitCube(
+            _validate.function(log_likelihood, "log_likelihood"),
+            _validate.function(prior_transform, "prior_transform"),
+            _validate.parameter_names(names, size),
+            _validate.flag(vectorized, "vectorized"),
+        )
+        return cls(cube, Uniform(np.zeros(size), np.ones(size)), variables=cube.variables)
 
 
 class Family(Protocol):
@@ -99,7 +243,18 @@ class ModelFamily:
     @property
     def measure(self) -> Measure:
         """The measure they share."""
-        return self.models[0].measure
+        measure = self.models[0].measure
+        if measure is None:
+            raise ValueError(
+                f"model {self.names[0]!r} is a log joint density, without a prior to spread shared points over: leave "
+                "out `kernel` and `evidence`, or give every model a `measure`"
+            )
+        return measure
+
+    @property
+    def joint(self) -> bool:
+        """Whether they are log joint densities, without a measure."""
+        return self.models[0].measure is None
 
     @property
     def coordinates(self) -> Coordinates | None:
@@ -140,6 +295,8 @@ class ModelFamily:
 def families(models: Mapping[Any, Model], tag: str | None = None) -> list[Family]:
     """Group models that share a measure (the same object, or one with an equal specification) and coordinates.
 
+    Log joint densities without a measure are grouped by their number of parameters.
+
     `tag` is a name for the log integrands, which a journal then knows them by.
     """
     tag = None if tag is None else _validate.text(tag, "tag")
@@ -147,7 +304,7 @@ def families(models: Mapping[Any, Model], tag: str | None = None) -> list[Family
     for name, model in models.items():
         _validate.instance(model, f"models[{name!r}]", Model, "give fwbq.Model(log_integrand, measure)")
         try:
-            key: Any = json.dumps(model.measure.spec(), sort_keys=True)
+            key: Any = model.dim if model.measure is None else json.dumps(model.measure.spec(), sort_keys=True)
         except ValueError:
             key = id(model.measure)
         groups.setdefault((key, model.coordinates and model.coordinates.key), []).append((name, model))

@@ -18,8 +18,9 @@ from ..kernels import Kernel, Stationary
 from ..posterior import Amplitude
 from .comparison import Comparison, Stage
 from .contenders import Contenders, Numbered
-from .evidence import Evidences, leader, map_probabilities
-from .model import Family, Model, families
+from .evidence import Evidences
+from .map_probability import leader, map_probabilities
+from .model import Family, Model, ModelFamily, families
 from .shared import CARRIED, Block, Shared
 
 if TYPE_CHECKING:
@@ -187,8 +188,12 @@ def compare_families(
     runners: list[Shared | Contenders] = []
     first = 0
     for family in grouped:
-        own = evidence == "log" and not family.alike and family.coordinates is None
-        if own and not isinstance(kernel, Kernel):
+        if (
+            evidence == "log"
+            and isinstance(family, ModelFamily)
+            and family.coordinates is None
+            and not isinstance(kernel, Kernel)
+        ):
             runners.append(Contenders(family, first, sizes[-1], kernel, design, seed))
         elif isinstance(kernel, type):
             raise TypeError("`kernel` must be an instance, e.g. fwbq.Matern52(1.0), for models on shared points")
@@ -201,7 +206,7 @@ def compare_families(
     reason, status = Reason.BUDGET, f"the budget of {sizes[-1]} points for each model ended"
     with ExitStack() as stack:
         store = stack.enter_context(Journal(journal, _identity(grouped, version))) if journal is not None else None
-        bar = stack.enter_context(Progress(len(sizes), "compare", progress))
+        bar = stack.enter_context(Progress(sizes[-1], "compare, points", progress))
         for size in sizes:
             size, cut = _affordable(runners, size, spent, limit)
             taken = [runner.extend(size, _evaluation(k, executor, store)) for k, runner in enumerate(runners)]
@@ -213,7 +218,7 @@ def compare_families(
             chances = map_probabilities(evidences, log_prior)
             best = leader(chances, evidences.log_median + log_prior)
             history.append(Stage(size, spent, contenders, evidences, best, float(chances[best])))
-            bar.advance(1)
+            bar.advance(size - bar.done)
             if cut:
                 status = f"the budget of {limit} evaluations in all ended"
                 break
@@ -238,10 +243,14 @@ def compare_families(
     _warn_of_linear(runners, names, best)
     points = np.concatenate([runner.counts() for runner in runners])
     kept = {
-        "version": __version__, "seed": seed, "n": sizes[-1], "stages": list(sizes), "stop": stop, "tol": tol,
-        "evidence": evidence, "kernel": None if kernel is None else repr(kernel), "amplitude": amplitude, "race": race,
-        "budget": limit, "reason": reason.value,
+        "version": __version__, "rng": int(rng) if isinstance(rng, int | np.integer) else None, "seed": seed,
+        "n": sizes[-1], "stages": list(sizes), "stop": stop, "tol": tol, "evidence": evidence,
+        "kernel": None if kernel is None else repr(kernel), "amplitude": amplitude, "race": race, "budget": limit,
+        "reason": reason.value,
     }  # fmt: skip
+    errors = {f"d = {runner.family.measure.dim}": runner.errors for runner in runners if isinstance(runner, Shared)}
+    if any(errors.values()):
+        kept["mmd"] = errors
     return Comparison(names, evidences, log_prior, points, tuple(history), status, kept | dict(settings or {}))
 
 
@@ -292,7 +301,13 @@ def _identity(grouped: Sequence[Family], version: str) -> dict[str, Any]:
     named = {"version": version} if _validate.text(version, "version") else {}
     return named | {
         "kind": "comparison",
-        "families": [{"measure": family.measure.spec(), "models": family.identity()} for family in grouped],
+        "families": [
+            {
+                "measure": None if isinstance(family, ModelFamily) and family.joint else family.measure.spec(),
+                "models": family.identity(),
+            }
+            for family in grouped
+        ],
     }
 
 

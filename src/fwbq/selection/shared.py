@@ -89,6 +89,8 @@ class Shared:
         self.amplitude = amplitude
         self.active = np.arange(len(family.names))
         self.values = np.empty((0, len(family.names)))
+        #: Under the linear process: number of points and worst-case error of the rule, after each round.
+        self.errors: list[tuple[int, float]] = []
         self._nodes: Nodes | None = None
 
     def counts(self) -> IntArray:
@@ -146,5 +148,6 @@ class Shared:
             return each
         measure = self.family.measure
         rule = bayes_rule(embed(self.kernel or ExpQuad(measure.scale), measure), points)
+        self.errors.append((len(points), rule.mmd))
         chosen = np.array([np.flatnonzero(rule.index == i)[0] for i in range(len(rule.points))])
         return linear_evidences(rule, values[chosen], self.amplitude)

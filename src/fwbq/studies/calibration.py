@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._gauss import gauss_legendre, tensor_grid
-from ..chema import Dataset
-from ..chema.compare import KineticFamily, compare
+from ..chema import Dataset, KineticFamily, compare
 from ..chema.likelihood import candidate_models, log_likelihood_block
 from ..designs import FrankWolfe
 from ..kernels import ExpQuad

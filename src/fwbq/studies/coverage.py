@@ -361,8 +361,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, table in tables.items():
         _files.write(options.out / f"{name}.csv", table.to_csv(index=False))
     from .. import plots
+    from ..plots import studies as figures
 
-    plots.save(plots.coverage(frame), options.out / "coverage.png")
+    plots.save(figures.coverage(frame), options.out / "coverage.png")
     text = "\n\n".join(t.to_string(index=False, float_format=lambda v: f"{v:.3g}") for t in (pooled, gauss))
     sys.stdout.write(text + "\n")
     return 0

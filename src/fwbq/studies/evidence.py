@@ -300,8 +300,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     table.to_csv(options.out / "summary.csv", index=False)
     (options.out / "summary.md").write_text(markdown(table))
     from .. import plots
+    from ..plots import studies as figures
 
-    plots.save(plots.evidence_study(frame), options.out / "evidence.png")
+    plots.save(figures.evidence_study(frame), options.out / "evidence.png")
     sys.stdout.write(markdown(table) + "\n" + pooled(frame).to_string(index=False) + "\n")
     return 0
 

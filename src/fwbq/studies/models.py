@@ -1,4 +1,4 @@
-"""The model-selection study: 352 kinetic models of one data set, and the error of its design."""
+"""The model-selection study: 352 kinetic models of one data set."""
 
 from __future__ import annotations
 
@@ -7,28 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..chema import Dataset, compare, prior
-from ..designs import Spread
-from ..embeddings import embed
-from ..kernels import ExpQuad
-from ..rules import bayes_rule
+from ..chema import Dataset, compare
+from ..chema.compare import PAPER_ROUNDS, Method
 from ..selection import Comparison, label
-from ..selection.coordinates import Coordinates, Standard
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Rounds of a comparison whose box plots are drawn at n = 10, 50, 100 and 200.
-ROUNDS = (10, 20, 50, 100, 200)
-SHOWN = (10, 50, 100, 200)
 
-
-def rounds(n: int) -> tuple[int, ...]:
-    """Return the rounds of a comparison with at most n points a model."""
-    return (*(size for size in ROUNDS if size < n), n)
-
-
-def probability_table(comparison: Comparison, sizes: Sequence[int] = SHOWN, *, ranked: bool = False) -> pd.DataFrame:
+def probability_table(
+    comparison: Comparison, sizes: Sequence[int] = PAPER_ROUNDS, *, ranked: bool = False
+) -> pd.DataFrame:
     """Return quantiles of the models' posterior probabilities at several rounds, as box plots need them.
 
     Parameters
@@ -62,31 +51,25 @@ def probability_table(comparison: Comparison, sizes: Sequence[int] = SHOWN, *, r
     return pd.concat(frames, ignore_index=True)
 
 
-def model_probabilities(seed: int = 0, *, sizes: tuple[int, ...] = SHOWN) -> dict[str, pd.DataFrame]:
+def model_probabilities(
+    seed: int = 0, *, sizes: tuple[int, ...] = PAPER_ROUNDS, method: Method = "log"
+) -> dict[str, pd.DataFrame]:
     """Compare the 352 models of the data set that ships with the package at several n, without racing.
+
+    Parameters
+    ----------
+    seed : int, optional
+        Fixes everything random.
+    sizes : tuple of int, optional
+        Numbers of points.
+    method : {"log", "fwbq", "fwlsbq", "sbq"}, optional
+        See :func:`fwbq.chema.compare`.
 
     Returns
     -------
     dict
-        ``"probabilities"``: see :func:`probability_table`.
+        ``"probabilities"``: see :func:`probability_table`. ``"rounds"``: a row for each n, see
+        :meth:`fwbq.selection.Comparison.history`.
     """
-    comparison = compare(Dataset.example(), stages=sizes, race=False, rng=seed, progress=False)
-    return {"probabilities": probability_table(comparison, sizes, ranked=True)}
-
-
-def design_error(dim: int, n: int, coordinates: Coordinates | None = None) -> pd.DataFrame:
-    """Measure the worst-case error of the comparison's design for the prior of the kinetic models.
-
-    Returns
-    -------
-    DataFrame
-        ``method``, ``n``, ``mmd2``: Bayesian quadrature under ExpQuad with length-scale 1 on the first n points.
-    """
-    import pandas as pd
-
-    measure = prior(dim)
-    points = Spread(measure, coordinates or Standard(measure)).take(n)
-    embedding = embed(ExpQuad(1.0), measure)
-    sizes = [size for size in (3, 5, 10, 14, 20, 28, 40, 56, 80, 100, 140, 200, 280, 400) if size < n] + [n]
-    values = [bayes_rule(embedding, points[:size]).mmd2 for size in sizes]
-    return pd.DataFrame({"method": f"d = {dim}", "n": sizes, "mmd2": values})
+    comparison = compare(Dataset.example(), method=method, stages=sizes, race=False, rng=seed, progress=False)
+    return {"probabilities": probability_table(comparison, sizes, ranked=True), "rounds": comparison.history()}

@@ -119,10 +119,13 @@ def stop_table(frame: pd.DataFrame) -> pd.DataFrame:
     rows = {}
     for name in [*dict.fromkeys(frame.family), "all"]:
         of, ratios = (t if name == "all" else t[t.family == name] for t in (frame, moved))
+        # The ratio is known where the usual way stopped too.
+        known = (ratios.net / ratios.usual).dropna()
         rows[name] = {
             "stops": len(of), "wrong": int(of.wrong.sum()), "usual wrong": int(of.usual_wrong.sum()),
-            "of usual stops": int(of.usual.notna().sum()), "evaluations": (ratios.net / ratios.usual).median(),
-            "mean": np.exp(np.log(ratios.net / ratios.usual).mean()),
+            "of usual stops": int(of.usual.notna().sum()),
+            "evaluations": known.median() if len(known) else np.nan,
+            "mean": np.exp(np.log(known).mean()) if len(known) else np.nan,
         }  # fmt: skip
     return pd.DataFrame.from_dict(rows, orient="index")
 

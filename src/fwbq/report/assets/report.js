@@ -33,7 +33,13 @@
 
   // State: one filter for the figure and the table --------------------------------------------------------------------
   const folded = models.name.map((name) => name.normalize("NFKC").toLowerCase());
-  const state = { words: [], member: "", order: "probability", show: innerWidth < 560 ? "10" : "25", log: false, sort: "rank", down: false, page: 0, size: "25" };
+  // On a linear axis a box below a fiftieth of the highest is a flat line: when most are, the axis starts logarithmic.
+  const flat = (size) => {
+    const highs = models.q95.slice(0, size).map((v) => v ?? 0);
+    return highs.filter((v) => v < 0.02 * Math.max(...highs)).length > 0.5 * highs.length;
+  };
+  const first = innerWidth < 560 ? "10" : "25";
+  const state = { words: [], member: "", order: "probability", show: first, log: flat(Number(first)), sort: "rank", down: false, page: 0, size: "25" };
   const matching = () => {
     const rows = [];
     const member = state.member === "" ? -1 : Number(state.member);
@@ -51,7 +57,7 @@
   const applyTheme = () => {
     const dark = chosen === null ? darkWanted.matches : chosen;
     root.dataset.theme = dark ? "dark" : "light";
-    $("theme").setAttribute("aria-pressed", String(dark));
+    $("theme").textContent = dark ? "Light theme" : "Dark theme";
   };
 
   // Figures -----------------------------------------------------------------------------------------------------------
@@ -104,10 +110,12 @@
     if (state.order === "position") rows.sort((a, b) => models.position[a] - models.position[b]);
     shown = state.show === "all" ? rows : rows.slice(0, Number(state.show));
     current = -1;
+    // A logarithmic axis ends somewhere: models below its floor have no box there.
+    const sunk = (i) => state.log && !(models.q95[i] > FLOOR);
     const clip = (values) => (state.log ? values.map((v) => Math.max(v ?? FLOOR, FLOOR)) : values);
     const box = (keep, line, fill) => {
       const where = [];
-      shown.forEach((i, k) => { if ((i === data.best) === keep) where.push(k); });
+      shown.forEach((i, k) => { if ((i === data.best) === keep && !sunk(i)) where.push(k); });
       const part = where.map((k) => shown[k]);
       return {
         type: "box", x: where, lowerfence: clip(pick(part, "q05")), q1: clip(pick(part, "q25")), median: clip(pick(part, "q50")),
@@ -121,7 +129,7 @@
       hovertext: shown.map((i) => `<b>${plain(models.name[i], 60)}</b><br>` + describe(i).map(([k, v]) => `${k} ${v}`).join("<br>")),
     };
     const { "title.text": title, ...marks } = ticks(full());
-    const low = Math.min(...clip(pick(shown, "q05")).filter((v) => v > 0), 0.1);
+    const low = Math.min(...clip(pick(shown.filter((i) => !sunk(i)), "q05")).filter((v) => v > 0), 0.1);
     const high = Math.max(...pick(shown, "q95").map((v) => v ?? 0), 1e-6);
     const y = state.log
       ? { type: "log", range: [Math.floor(Math.log10(low)) - 0.2, Math.log10(Math.min(high * 1.6, 1.6))], exponentformat: "power", dtick: Math.max(1, Math.ceil(-Math.log10(low) / 8)) }
@@ -138,7 +146,9 @@
       const noun = `${all < count ? "matching " : ""}model${all === 1 ? "" : "s"}`;
       const part = shown.length < all ? `${whole(shown.length)} of ${whole(all)}` : whole(all);
       const listed = all < count ? ` (${whole(count)} listed)` : count < data.total ? `, the most probable of ${whole(data.total)}` : "";
-      $("count").textContent = `The figure shows ${part} ${noun}${listed}.`;
+      const below = shown.filter(sunk).length;
+      const lost = below ? ` ${whole(below)} with a probability below 10⁻¹² ${below === 1 ? "has" : "have"} no box on this scale.` : "";
+      $("count").textContent = `The figure shows ${part} ${noun}${listed}.${lost}`;
     });
   };
   const relabel = () => {
@@ -238,21 +248,51 @@
     if (count > 1) traces.push(curve("median of all models", e.n, positive(e.median), colour("neutral"), "dot"));
     return Plotly.react("plot-error", traces, layout({ ...logLegend, xaxis: pointsAxis("points per model", e.n), yaxis: logAxis("sd of log evidence", traces.flatMap((t) => t.y)) }), config("toImage"));
   };
-  const drawMmd = () => {
-    const lines = ["accent", "contrast", "neutral"];
-    const traces = data.mmd.map((c, j) => curve(c.name || "MMD", c.n, c.mmd, colour(lines[j % 3]), ["solid", "dash", "dot"][j % 3]));
-    const n = data.mmd.flatMap((c) => c.n);
-    return Plotly.react("plot-mmd", traces, layout({ ...(traces.length > 1 ? logLegend : {}), xaxis: pointsAxis("points", n), yaxis: logAxis("MMD", traces.flatMap((t) => t.y)) }), config("toImage"));
+  // Data and fits: one condition at a time ----------------------------------------------------------------------------
+  const tones = ["accent", "contrast", "neutral"];
+  const dashes = ["solid", "dash", "dot"];
+  const conditions = data.fits.conditions || [];
+  const band = (x, low, high, tone) => [
+    { type: "scatter", mode: "lines", x, y: low, line: { width: 0 }, hoverinfo: "skip", showlegend: false },
+    { type: "scatter", mode: "lines", x, y: high, line: { width: 0 }, fill: "tonexty", fillcolor: colour(tone) + "33", hoverinfo: "skip", showlegend: false },
+  ];
+  const dots = (name, x, y, tone, symbol) => ({
+    type: "scatter", mode: "markers", name, x, y, marker: { size: 6, color: colour(tone), symbol }, hoverinfo: "x+y+name",
+  });
+  const joined = (name, x, y, tone, dash) => ({
+    type: "scatter", mode: "lines", name, x, y, line: { color: colour(tone), width: 2, dash }, hoverinfo: "x+y+name",
+  });
+  const below = { showlegend: true, legend: { traceorder: "normal", orientation: "h", x: 0, xanchor: "left", y: 1.02, yanchor: "bottom", font: { size: 12 } }, margin: { l: 52, r: 8, t: 52, b: 40 } };
+  const drawFits = () => {
+    const c = conditions[Number($("condition").value) || 0];
+    const between = c.times.slice(1).map((t, j) => 0.5 * (t + c.times[j]));
+    const time = () => axis("time", { zeroline: false });
+    const levels = [
+      ...c.models.flatMap((m, j) => band(c.times, m.levels.low, m.levels.high, tones[j])),
+      ...c.models.map((m, j) => joined(plain(m.name, 18), c.times, m.levels.middle, tones[j], dashes[j])),
+      dots("measured S*", c.times, c.phospho, "ink", "circle"), dots("measured S", c.times, c.substrate, "soft", "circle-open"),
+    ];
+    const rates = [
+      ...c.models.flatMap((m, j) => band(between, m.rates.low, m.rates.high, tones[j])),
+      ...c.models.map((m, j) => joined(plain(m.name, 18), between, m.rates.middle, tones[j], dashes[j])),
+      dots("measured", between, c.rates, "ink", "circle"),
+    ];
+    const enzymes = c.enzymes.map((e, j) => ({ ...joined(plain(e.name, 18), c.times, e.levels, tones[j % 3], dashes[(j + Math.floor(j / 3)) % 3]), mode: "lines+markers" }));
+    const draw = (id, traces, title) => Plotly.react(id, traces, layout({ ...below, xaxis: time(), yaxis: axis(title, { zeroline: false }) }), config("toImage"));
+    return Promise.all([
+      draw("plot-levels", levels, "level"), draw("plot-rates", rates, "rate of change of S*"),
+      enzymes.length ? draw("plot-enzymes", enzymes, "level") : null,
+    ]);
   };
   const has = {
     probabilities: data.total > 1,
     inclusion: data.inclusion.name.length > 0,
     history: data.history.n.length > 0 && data.total > 1,
     error: data.history.n.length > 1 && positive(data.error.best).concat(positive(data.error.median)).some((v) => v !== null),
-    mmd: data.mmd.length > 0,
+    fits: conditions.length > 0,
   };
   const drawAll = () => Promise.all([
-    drawBoxes(), has.inclusion && drawInclusion(), has.history && drawHistory(), has.error && drawError(), has.mmd && drawMmd(),
+    drawBoxes(), has.inclusion && drawInclusion(), has.history && drawHistory(), has.error && drawError(), has.fits && drawFits(),
   ]);
 
   // Table -------------------------------------------------------------------------------------------------------------
@@ -358,16 +398,25 @@
     option.value = String(j);
     $("member").append(option);
   });
+  conditions.forEach((c, j) => {
+    const option = element("option", shorten(c.name || "all data", 60));
+    option.value = String(j);
+    $("condition").append(option);
+  });
+  $("fit-controls").hidden = conditions.length < 2;
+  $("plot-enzymes").parentElement.hidden = !conditions.length || conditions[0].enzymes.length === 0;
+  $("condition").addEventListener("change", drawFits);
   for (const part of document.querySelectorAll("[data-needs=members]")) part.hidden = data.members.length === 0;
   $("member").addEventListener("change", (event) => { state.member = event.target.value; refilter(); });
   $("order").addEventListener("change", (event) => { state.order = event.target.value; drawBoxes(); });
   $("show").addEventListener("change", (event) => { state.show = event.target.value; drawBoxes(); });
   $("show").value = state.show;
+  $("log").checked = state.log;
   $("log").addEventListener("change", (event) => { state.log = event.target.checked; drawBoxes(); });
   $("reset").addEventListener("click", () => {
     state.member = $("member").value = "";
     state.order = $("order").value = "probability";
-    state.log = $("log").checked = false;
+    state.log = $("log").checked = flat(Number(first));
     clearTimeout(waiting);
     for (const input of texts) input.value = "";
     state.words = [];

@@ -1,0 +1,79 @@
+"""The kinetic models with one number of enzymes: their prior, and their likelihoods as a block."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._threads import one_blas_thread
+from ..measures import TruncatedGaussian
+from ..selection import LogScale
+from .dataset import Dataset
+from .likelihood import log_likelihood_block
+
+FloatArray = NDArray[np.float64]
+
+
+def prior(dim: int) -> TruncatedGaussian:
+    """Return the prior of the Michaelis constants: N(1, 1/2) in each coordinate, truncated to K >= 0."""
+    return TruncatedGaussian(np.ones(dim), np.full(dim, 0.5))
+
+
+@dataclass(frozen=True, eq=False)
+class KineticFamily:
+    """The kinetic models with one number of enzymes, evaluated as a block.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The data.
+    names : tuple of models
+        Tuples of enzyme names, all of one length.
+    truncated : bool
+        Whether V is truncated to V >= 0.
+    """
+
+    dataset: Dataset
+    names: tuple[tuple[str, ...], ...]
+    truncated: bool = False
+
+    @property
+    def measure(self) -> TruncatedGaussian:
+        """The prior of K."""
+        return prior(1 + len(self.names[0]))
+
+    @property
+    def coordinates(self) -> LogScale:
+        """Logarithmic above the level that a Michaelis constant is compared with: y_S* for K_0, y_S for the others.
+
+        The level is low among those measured (the 20 % quantile), because y / (y + K) changes fastest where y is small.
+        """
+        levels = [
+            np.concatenate([getattr(part, name)[:-1] for part in self.dataset.split()])
+            for name in ("phospho", "substrate")
+        ]
+        low = [float(np.quantile(level[level > 0.0], 0.2)) if np.any(level > 0.0) else 1.0 for level in levels]
+        return LogScale([low[0]] + [low[1]] * len(self.names[0]))
+
+    @property
+    def alike(self) -> bool:
+        """True: the models of a family are the same function of the same data, so that they share length-scales."""
+        return True
+
+    @one_blas_thread
+    def log_integrands(self, x: FloatArray, which: NDArray[np.intp]) -> FloatArray:
+        """Return log likelihoods (n, len(which))."""
+        models = [self.names[i] for i in which]
+        return log_likelihood_block(self.dataset, models, x, truncated=self.truncated, return_rank=True)[0]
+
+    def identity(self) -> Any:
+        """Return a digest of the data, and the models."""
+        digest = hashlib.sha256()
+        for part in self.dataset.split():
+            for array in (part.times, part.substrate, part.phospho, part.enzymes):
+                digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
+        return {"data": digest.hexdigest(), "truncated": self.truncated, "models": [list(name) for name in self.names]}

@@ -1,0 +1,234 @@
+r"""What a kinetic model says of the data once it is fitted: draws of its parameters, and the curves they give.
+
+Given K the regression of the rates Y on X(K) is conjugate (section 7 of the paper): with N increments, the
+least-squares rates :math:`\hat V` and u from the Gamma distribution with shape N/2,
+
+.. math::
+    \sigma^2 = b_N / u, \qquad
+    V \mid \sigma \sim \mathrm{N}\Bigl(\frac{N \hat V + 1}{N + 1},\ \sigma^2 \frac{N}{N+1} (X'X)^{-1}\Bigr).
+
+K is drawn from its posterior by weighing points of the prior with the likelihood, which V and sigma are integrated
+out of. With V truncated to V >= 0 the draws are weighed by 1{V >= 0} / P(V >= 0 | sigma, K), the ratio of the truncated
+prior to the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import _validate
+from .._threads import one_blas_thread
+from ..designs.qmc import scrambled_engine
+from . import _checks
+from .dataset import Dataset
+from .family import prior
+from .kinetics import FloatArray, Increments, increments
+from .likelihood import block_at
+from .truncated import MOST_COLUMNS, least_squares, log_truncation_ratio, prior_orthants
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["FittedCourse", "KineticFit", "fit"]
+
+# Points of the prior that are weighed: doubled until 200 of them are effective, for bands that are known to some 5 % of
+# their width; at the last size a likelihood a thousand times narrower than the prior still has dozens.
+_FIRST, _LAST, _EFFECTIVE = 2**12, 2**17, 200.0
+# Draws of (sigma, V) from which one with V >= 0 is picked for each K.
+_TRIES = 64
+
+
+@dataclass(frozen=True, eq=False)
+class FittedCourse:
+    """The course of one condition under a fitted model.
+
+    Attributes
+    ----------
+    condition : str
+        Its name.
+    times : (T,) array
+        When levels were measured.
+    phospho : (T,) array
+        Measured levels of the phosphorylated substrate.
+    observed : (T - 1,) array
+        Measured rates of change over the intervals.
+    rates : (draws, T - 1) array
+        Rates X(K) V of the draws, without noise.
+    velocities : (draws, d) array
+        V: of the dephosphorylation, then of each enzyme.
+    noise : (draws,) array
+        sigma.
+    predicted : (draws, T - 1) array
+        Rates with noise: what another measurement might give.
+    """
+
+    condition: str
+    times: FloatArray
+    phospho: FloatArray
+    observed: FloatArray
+    rates: FloatArray
+    velocities: FloatArray
+    noise: FloatArray
+    predicted: FloatArray
+
+    @property
+    def levels(self) -> FloatArray:
+        """Levels of the phosphorylated substrate that the draws give, from the first measured one on: (draws, T)."""
+        steps = np.cumsum(self.rates * np.diff(self.times), axis=1)
+        return np.asarray(self.phospho[0] + np.column_stack([np.zeros(len(steps)), steps]))
+
+    @property
+    def covered(self) -> int:
+        """How many measured rates lie within the central 90 % of the predicted ones."""
+        low, high = np.quantile(self.predicted, [0.05, 0.95], axis=0)
+        return int(np.sum((low <= self.observed) & (self.observed <= high)))
+
+
+@dataclass(frozen=True, eq=False)
+class KineticFit:
+    """Draws from the posterior of a kinetic model.
+
+    Attributes
+    ----------
+    model : tuple of str
+        Its enzymes.
+    constants : (draws, d) array
+        Michaelis constants K: of the dephosphorylation, then of each enzyme; shared by the conditions.
+    courses : tuple of FittedCourse
+        One for each condition.
+    effective_size : float
+        How many points of the prior carry the posterior of K: few mean a rough band.
+    """
+
+    model: tuple[str, ...]
+    constants: FloatArray
+    courses: tuple[FittedCourse, ...]
+    effective_size: float
+
+    def __repr__(self) -> str:
+        name = "{" + ", ".join(self.model) + "}"
+        return f"<KineticFit of {name}: {len(self.constants)} draws, {len(self.courses)} condition(s)>"
+
+    def plot(self, axes: Any = None, *, condition: str | None = None) -> list[Axes]:
+        """Draw the measured course and rates with the fitted ones; see :func:`fwbq.plots.kinetic_fit`."""
+        from ..plots import kinetic_fit
+
+        return kinetic_fit(self, axes, condition=condition)
+
+
+@one_blas_thread
+def fit(
+    dataset: Dataset, model: Iterable[str | int], *, truncated: bool = False, draws: int = 400, rng: Any = None
+) -> KineticFit:
+    """Draw the parameters of a kinetic model from their posterior, and the courses that they give.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The data.
+    model : tuple of str or int
+        Enzymes, by name or column index.
+    truncated : bool, optional
+        Whether V is truncated to V >= 0, as in :func:`fwbq.chema.log_likelihood`.
+    draws : int, optional
+        Number of draws.
+    rng : None, int or numpy.random.Generator
+        Seed of the draws.
+
+    Returns
+    -------
+    KineticFit
+
+    Raises
+    ------
+    ValueError
+        With `truncated`, when no draw of V is positive: the data contradict the model.
+
+    Examples
+    --------
+    >>> data = Dataset.example()
+    >>> found = fit(data, data.regulators, rng=0)
+    >>> found.constants.shape, found.courses[0].levels.shape
+    ((400, 3), (400, 21))
+    """
+    columns = np.array(dataset.columns(model), dtype=np.intp)
+    size = _validate.count(draws, "draws")
+    if truncated and len(columns) + 1 > MOST_COLUMNS:
+        _checks.fail(f"`truncated=True` is available for at most {MOST_COLUMNS - 1} enzymes per model")
+    generator = _validate.generator(rng)
+    parts = increments(dataset)
+    points, weights = _posterior(parts, columns, generator)
+    constants = points[generator.choice(len(points), size, p=weights)]
+    designs = [part.designs(np.tile(columns, (size, 1)), constants) for part in parts]
+    if truncated:
+        logs = sum(log_truncation_ratio(x, part.rates) for x, part in zip(designs, parts, strict=True))
+        ratio = np.exp(logs - np.max(logs))
+        again = generator.choice(size, size, p=ratio / ratio.sum())
+        constants, designs = constants[again], [x[again] for x in designs]
+    drawn = [_rates(x, part.rates, truncated, generator) for x, part in zip(designs, parts, strict=True)]
+    kept = np.all([np.isfinite(noise) for _, noise in drawn], axis=0)
+    if not kept.any():
+        _checks.fail(
+            f"no draw of the rates of the model {tuple(dataset.names[j] for j in columns)} is positive: the data "
+            "contradict it; leave `truncated` out, or choose another model"
+        )
+    courses = []
+    for part, course, x, (velocities, noise) in zip(parts, dataset.split(), designs, drawn, strict=True):
+        rates = np.einsum("mtj,mj->mt", x[kept], velocities[kept])
+        predicted = rates + noise[kept, None] * generator.standard_normal(rates.shape)
+        courses.append(
+            FittedCourse(
+                condition=course.conditions[0],
+                times=course.times,
+                phospho=course.phospho,
+                observed=part.rates,
+                rates=rates,
+                velocities=velocities[kept],
+                noise=noise[kept],
+                predicted=predicted,
+            )
+        )
+    names = tuple(dataset.names[j] for j in columns)
+    return KineticFit(names, constants[kept], tuple(courses), float(1.0 / np.sum(weights**2)))
+
+
+def _posterior(
+    parts: tuple[Increments, ...], columns: Any, generator: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Return points of the prior of K, and their posterior probabilities."""
+    measure = prior(1 + len(columns))
+    engine = scrambled_engine("sobol", measure.uniform_dim, generator)
+    points, logs = np.empty((0, measure.dim)), np.empty(0)
+    while True:
+        more = measure.from_uniform(engine.random(max(len(points), _FIRST)))
+        points = np.vstack([points, more])
+        logs = np.concatenate([logs, block_at(parts, columns[None], more)[0][:, 0]])
+        weights = np.exp(logs - logs.max())
+        weights /= weights.sum()
+        if len(points) >= _LAST or np.sum(weights**2) * _EFFECTIVE <= 1.0:
+            return points, weights
+
+
+def _rates(
+    x: FloatArray, y: FloatArray, truncated: bool, generator: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Draw V (m, d) and sigma (m,) for design matrices x (m, N, d); sigma is NaN where no V >= 0 was met."""
+    m, n, d = x.shape
+    factor, estimate, b = least_squares(x, y)
+    tries = _TRIES if truncated else 1
+    u = generator.gamma(0.5 * n, size=(m, tries))
+    sigma = np.sqrt(b[:, None] / u)
+    z = np.einsum("mjr,mqr->mqj", factor, generator.standard_normal((m, tries, d)))
+    velocities = ((n * estimate + 1.0) / (n + 1))[:, None] + (np.sqrt(n / (n + 1)) * sigma)[:, :, None] * z
+    if not truncated:
+        return velocities[:, 0], sigma[:, 0]
+    logs = np.where(np.all(velocities >= 0.0, axis=2), -prior_orthants(x, y, u), -np.inf)
+    # The largest of independent Gumbel variables shifted by log weights: a draw with these weights.
+    chosen = np.argmax(logs + generator.gumbel(size=logs.shape), axis=1)
+    row = np.arange(m)
+    met = np.isfinite(logs[row, chosen])
+    return velocities[row, chosen], np.where(met, sigma[row, chosen], np.nan)

@@ -1,0 +1,111 @@
+"""Models of any number of enzymes, screened in blocks: what `Pairs` is for two, without its closed form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+
+import numpy as np
+
+from .._threads import one_blas_thread
+from .dataset import Dataset
+from .kinetics import increments
+from .likelihood import block_at
+from .pairs import IntArray, ScreenRules, _Found, _Judge, _Sifter, likely
+
+__all__ = ["Listed", "Sets"]
+
+# Models evaluated at a time: at twenty points their values take a third of a megabyte.
+_AT_ONCE = 2_000
+# Models of a list whose values tell what is good.
+_PILOT = 5_000
+
+
+@dataclass(frozen=True, eq=False)
+class Sets:
+    """All sets of `size` enzymes of a data set: those with the same first enzyme are a task.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The data.
+    size : int
+        Enzymes in a model.
+    truncated : bool
+        Whether V is truncated to V >= 0.
+    """
+
+    dataset: Dataset
+    size: int
+    truncated: bool = False
+
+    def __len__(self) -> int:
+        return comb(self.dataset.n_enzymes, self.size)
+
+    def pilot(self) -> IntArray:
+        """Return some models that are likely to be good."""
+        return likely(self.dataset, self.size, self.truncated)
+
+    def parts(self) -> Iterable[int]:
+        """Return the first enzymes."""
+        return range(self.dataset.n_enzymes - self.size + 1)
+
+    def judged(self, judge: _Judge, floor: float, rules: ScreenRules, part: int) -> tuple[_Found, int]:
+        """Return what may be among the best of the sets that begin with an enzyme, and how many these are."""
+        later = range(part + 1, self.dataset.n_enzymes)
+        rest = np.array(list(combinations(later, self.size - 1)), dtype=np.intp)
+        models = np.column_stack([np.full(len(rest), part), rest])
+        return _judged(self.dataset, judge, floor, rules, self.truncated, models), len(models)
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """Models of one size that somebody has chosen.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The data.
+    index : (m, size) int array
+        Columns of the enzymes of each model.
+    truncated : bool
+        Whether V is truncated to V >= 0.
+    """
+
+    dataset: Dataset
+    index: IntArray
+    truncated: bool = False
+
+    @property
+    def size(self) -> int:
+        """Enzymes in a model."""
+        return int(self.index.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def pilot(self) -> IntArray:
+        """Return models spread evenly over the list."""
+        some = np.unique(np.linspace(0, len(self.index) - 1, _PILOT).astype(int))
+        return np.asarray(self.index[some])
+
+    def parts(self) -> Iterable[IntArray]:
+        """Return runs of the list."""
+        return (self.index[i : i + _AT_ONCE] for i in range(0, len(self.index), _AT_ONCE))
+
+    def judged(self, judge: _Judge, floor: float, rules: ScreenRules, part: IntArray) -> tuple[_Found, int]:
+        """Return what may be among the best of a run, and its length."""
+        return _judged(self.dataset, judge, floor, rules, self.truncated, part), len(part)
+
+
+@one_blas_thread
+def _judged(
+    dataset: Dataset, judge: _Judge, floor: float, rules: ScreenRules, truncated: bool, models: IntArray
+) -> _Found:
+    parts, sifter = increments(dataset), _Sifter(judge, floor)
+    for start in range(0, len(models), _AT_ONCE):
+        some = models[start : start + _AT_ONCE]
+        sifter.add(block_at(parts, some, judge.points, truncated=truncated)[0], some)
+    return sifter.found().keep(rules.top, rules.most)

@@ -1,0 +1,152 @@
+r"""All triples of hundreds of enzymes: for each third enzyme, the pairs of the others by one matrix product.
+
+At one design point let q be the direction of column 0 and e that of the third enzyme's column made orthogonal to it.
+With the columns of the other two made orthogonal to both, of unit directions d and lengths l,
+
+.. math::
+    2(N+1) b_N = A_a + B_b - 2 u_a\, q'x_b - 2 v_a\, e'x_b + 2 c\, l_a l_b - N \frac{(r_b - c\, r_a)^2}{1 - c^2},
+
+with :math:`u_a = q'(Y - x_0 - x_c - x_a)`, :math:`v_a = e'(Y - x_c - x_a)` and the rest as for pairs
+(:mod:`fwbq.chema.pairs`): what a third enzyme adds to the formula is one more direction in the part that is linear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import comb
+
+import numpy as np
+
+from .._threads import one_blas_thread
+from .dataset import Dataset
+from .kinetics import Base, BoolArray, Columns, FloatArray, Increments, increments
+from .pairs import (
+    _COLLINEAR,
+    _COLUMNS,
+    _ROWS,
+    IntArray,
+    ScreenRules,
+    _constant,
+    _Factors,
+    _Found,
+    _Judge,
+    _Kernel,
+    _Sifter,
+    likely,
+)
+
+__all__ = ["Triples"]
+
+
+@dataclass(frozen=True, eq=False)
+class Triples:
+    """All triples of the enzymes of a data set: those with the same last enzyme are a task.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The data.
+    """
+
+    dataset: Dataset
+
+    @property
+    def size(self) -> int:
+        """Enzymes in a model."""
+        return 3
+
+    @property
+    def truncated(self) -> bool:
+        """False: only the closed form of the paper is as fast as this."""
+        return False
+
+    def __len__(self) -> int:
+        return comb(self.dataset.n_enzymes, 3)
+
+    def pilot(self) -> IntArray:
+        """Return some models that are likely to be good."""
+        return likely(self.dataset, 3)
+
+    def parts(self) -> Iterable[int]:
+        """Return the last enzymes."""
+        return range(2, self.dataset.n_enzymes)
+
+    def judged(self, judge: _Judge, floor: float, rules: ScreenRules, part: int) -> tuple[_Found, int]:
+        """Return what may be among the best of the triples that end with an enzyme, and how many these are."""
+        return _judged(self.dataset, judge, floor, part).keep(rules.top, rules.most), comb(part, 2)
+
+
+@one_blas_thread
+def _judged(dataset: Dataset, judge: _Judge, floor: float, third: int) -> _Found:
+    parts, before = increments(dataset), np.arange(third)
+    sides = [sides_beside(part, judge.points, before, third) for part in parts]
+    kernel = _Kernel([left for left, _, _ in sides], [right for _, right, _ in sides], _constant(parts))
+    dependent = np.any([which for _, _, which in sides], axis=0)
+    sifter = _Sifter(judge, floor)
+    for i in range(0, third, _ROWS):
+        rows = slice(i, min(i + _ROWS, third))
+        for j in range(i, third, _COLUMNS):
+            columns = slice(j, min(j + _COLUMNS, third))
+            values, collinear = kernel(rows, columns)
+            a, b = np.divmod(np.arange(values.shape[1]), columns.stop - columns.start)
+            models = np.stack([a + i, b + j, np.full(len(a), third)], axis=1)
+            doubtful = dependent[models[:, 0]] | dependent[models[:, 1]]
+            if collinear is not None:
+                doubtful |= collinear
+            sifter.add(values, models, models[:, 0] < models[:, 1], doubtful)
+    return sifter.found()
+
+
+def sides_beside(
+    part: Increments, points: FloatArray, enzymes: IntArray, third: int
+) -> tuple[_Factors, _Factors, BoolArray]:
+    """Return both sides of the matrix products of one condition, beside a third enzyme.
+
+    The last array, (len(enzymes),), says which columns depend, to rounding, on that of the third enzyme somewhere.
+    """
+    base = Base.at(part, points[:, 0])
+    beside = Columns.at(part, base, points[:, 3], np.array([third]))
+    first, second = (Columns.at(part, base, points[:, j], enzymes) for j in (1, 2))
+    left, right = (_Beside.of(side, beside) for side in (first, second))
+
+    across = left.rate - left.length
+    u = (base.along - beside.along[:, 0])[:, None] - first.along
+    v = (beside.rate - beside.length) - left.along
+    rest = base.rest - beside.direction[:, :, 0] * beside.rate
+    residual = rest[:, :, None] - left.direction * left.rate[:, None, :]
+    own = (part.n + 1) * np.einsum("ntu,ntu->nu", residual, residual) + across**2 + u**2 + v**2
+    direction = np.ascontiguousarray(left.direction.transpose(0, 2, 1))
+    per_row = [2 * left.length[:, :, None] * direction, -2 * u[:, :, None], -2 * v[:, :, None], own[:, :, None]]
+    linear = np.concatenate([*per_row, np.ones((*u.shape, 1))], axis=2)
+    lost = 0.5 * np.log(part.n + 1)
+    penalty = lost * (first.live.astype(np.float64) + base.live[:, None] + beside.live)
+    rows = _Factors(part.n, direction, linear, np.sqrt(part.n) * left.rate, penalty)
+
+    own = right.length * (right.length - 2 * right.rate) + second.along**2 + right.along**2
+    per_column = [right.length[:, None, :] * right.direction, second.along[:, None], right.along[:, None]]
+    linear = np.concatenate([*per_column, np.ones((len(own), 1, own.shape[1])), own[:, None]], axis=1)
+    columns = _Factors(part.n, right.direction, linear, np.sqrt(part.n) * right.rate, lost * second.live)
+    return rows, columns, left.dependent | right.dependent
+
+
+@dataclass(frozen=True, eq=False)
+class _Beside:
+    """Columns made orthogonal to that of a third enzyme too."""
+
+    direction: FloatArray  # (n, N, u), unit vectors
+    length: FloatArray  # (n, u)
+    along: FloatArray  # (n, u): e'x
+    rate: FloatArray  # (n, u)
+    dependent: BoolArray  # (u,): on the third enzyme's column, to rounding, at one of the points
+
+    @classmethod
+    def of(cls, side: Columns, third: Columns) -> _Beside:
+        e = third.direction
+        cosine = np.einsum("nt,ntu->nu", e[:, :, 0], side.direction)
+        left = 1.0 - cosine**2
+        sine = np.sqrt(np.maximum(left, _COLLINEAR))
+        direction = (side.direction - e * cosine[:, None, :]) / sine[:, None, :]
+        rate = (side.rate - cosine * third.rate) / sine
+        dependent = np.asarray((left < _COLLINEAR).any(axis=0))
+        return cls(direction, side.length * sine, side.length * cosine, rate, dependent)
