@@ -18,7 +18,7 @@ FloatArray = NDArray[np.float64]
 JITTER = 1e-12
 
 
-def regress(K: FloatArray, values: FloatArray, *, constant: bool = True, shape: FloatArray | None = None) -> Regression:
+def regress(K: FloatArray, values: FloatArray, *, constant: bool = True) -> Regression:
     """Return the regression whose likelihood decides length-scales: the Gram matrix K with the fixed `JITTER`.
 
     Parameters
@@ -29,10 +29,8 @@ def regress(K: FloatArray, values: FloatArray, *, constant: bool = True, shape: 
         Values of the integrand; columns have an amplitude and a constant each.
     constant : bool
         Whether the mean is an unknown constant, or zero.
-    shape : (n,) array, optional
-        Positive numbers of which the mean is an unknown multiple, instead of a constant.
     """
-    return Regression.of(CholeskyFactor.with_jitter(K, JITTER), values, constant=constant, shape=shape)
+    return Regression.of(CholeskyFactor.with_jitter(K, JITTER), values, constant=constant)
 
 
 def log_likelihood(K: FloatArray, values: FloatArray, *, constant: bool = True) -> float:

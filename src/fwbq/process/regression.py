@@ -54,16 +54,15 @@ class Regression:
     basis: FloatArray | None = None
 
     @classmethod
-    def of(cls, factor: Factor, values: FloatArray, *, constant: bool, shape: FloatArray | None = None) -> Regression:
-        """Return the regression on an unknown multiple of a positive `shape` (n,), one by default, or on nothing.
+    def of(cls, factor: Factor, values: FloatArray, *, constant: bool) -> Regression:
+        """Return the regression on an unknown constant, or on nothing (mean zero).
 
-        The multiple is found relative to the first value: values that are all equal then have residuals of exactly
+        The constant is found relative to the first value: values that are all equal then have residuals of exactly
         zero, and less is left to cancel.
         """
         if not constant:
             return cls(factor, values)
-        basis = np.ones(factor.size) if shape is None else shape
-        return cls(factor, relative(values, shape), basis[:, None])
+        return cls(factor, relative(values), np.ones((factor.size, 1)))
 
     @property
     def rank(self) -> int:
