@@ -165,7 +165,7 @@ def test_identical_models_are_level():
     found = run({name: bump(0.0) for name in "abc"}, stop=0.95, n=40)
     np.testing.assert_allclose(found.map_probabilities, 1 / 3, atol=1e-3)
     assert found.status == "the budget of 40 points for each model ended"
-    assert "points for each" in found.forecast(0.95) or "cannot be said" in found.forecast(0.95)
+    assert "points for each" in found.forecast(0.95) or "cannot be predicted" in found.forecast(0.95)
 
 
 def test_a_design_of_ones_own_with_repeated_points():

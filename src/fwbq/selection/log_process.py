@@ -119,7 +119,8 @@ class LogProcess:
         h = 1.0 - o @ B
         spread = np.maximum(kernel.diag(at.points) - np.einsum("nq,nq->q", B, B) + h**2 / oo, 0.0)
         centre, variance = np.empty(m), np.empty(m)
-        block = max(1, _BLOCK // len(at.points))
+        # Nodes without axes need the Gram matrix of two thousand of them for each block: fewer and larger blocks.
+        block = max(1, (1 if at.axes is not None else 8) * _BLOCK // len(at.points))
         for start in range(0, m, block):
             part = slice(start, min(start + block, m))
             share = B.T @ R[:, part]

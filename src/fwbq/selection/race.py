@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
+#: Points of the last round by default, the most in the box plots of the paper, and of the first one, the fewest there;
+#: from round to round they double.
 _BUDGET = 200
 _FIRST = 10
 _LEAST = 3  # points: an amplitude and a constant are learnt from them, and one degree of freedom must remain
