@@ -174,11 +174,12 @@ def test_a_design_of_ones_own_with_repeated_points():
             return np.tile(np.linspace(-2.5, 2.5, 15)[:, None], (2, 1))[:n]
 
     # With a kernel given the points are shared, and the design is theirs.
-    for evidence, kernel, error in (("log", fwbq.Matern52(1.0), 1e-4), ("linear", None, 0.05)):
+    for evidence, kernel in (("log", fwbq.Matern52(1.0)), ("linear", fwbq.ExpQuad(0.5))):
         found = run(
             {0.0: bump(0.0)}, stages=(30,), design=lambda embedding, rng: Fixed(), evidence=evidence, kernel=kernel
         )
-        assert found.log_evidence(0.0) == pytest.approx(exact(0.0), abs=error)
+        # The evidence is known to what is stated: both kernels are rougher than the parabola or its exponential.
+        assert abs(found.log_evidence(0.0) - exact(0.0)) <= 2.0 * found.evidences.log_sd[0] < 0.1
 
 
 def test_a_design_chooses_the_points_of_each_model_under_its_posterior():

@@ -310,7 +310,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--workers", type=int, default=min(2, os.cpu_count() or 1), help="processes")
     given = parser.parse_args(arguments)
     given.out.mkdir(parents=True, exist_ok=True)
-    tables = study(*((3, 10) if given.quick else (given.sets, given.races)), given.workers)
+    sets, races = (3, 10) if given.quick else (given.sets, given.races)
+    tables = study(sets, races, given.workers)
     for name, table in tables.items():
         _files.write(given.out / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
     for name in ("coverage_pooled", "coverage_by_size", "calibration_curve", "racing"):
