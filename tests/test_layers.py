@@ -11,7 +11,7 @@ import fwbq
 SOURCE = Path(fwbq.__file__).parent
 LAYERS = [
     "_reason", "_html", "_files", "_lock", "_threads", "_warnings", "_validate", "_quasi_random", "_linalg", "_gauss",
-    "_whitening", "kernels", "measures", "embeddings", "rules", "designs", "process", "posterior", "transforms",
+    "_whitening", "measures", "kernels", "embeddings", "rules", "designs", "process", "posterior", "transforms",
     "thinning", "evaluation", "integration", "inference", "selection", "chema", "theory", "problems", "plots",
     "report", "studies", "cli",
 ]  # fmt: skip

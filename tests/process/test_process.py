@@ -439,3 +439,39 @@ def test_weights_must_be_probabilities():
     part = IntegralPosterior(0.0, 1.0, np.inf, 1.0)
     with pytest.raises(ValueError, match="weights"):
         AveragedPosterior((part, part), np.array([0.5, 0.6]))
+
+
+def test_a_shape_of_the_mean_is_a_constant_of_scaled_values():
+    # f with covariance D K D and a constant mean is f / d with covariance K and a mean of the shape 1 / d. Powers of
+    # two leave the jitter, which is relative, as it is.
+    K, d = fwbq.Matern32(0.5)(X), np.ldexp(1.0, np.arange(len(X)) % 5 - 2)
+    whole = process.log_likelihood(d[:, None] * K * d, F)
+    factor = CholeskyFactor.with_jitter(K, JITTER)
+    part = process.Regression(factor, F / d, (1.0 / d)[:, None]).log_likelihood()
+    assert whole == pytest.approx(part - np.sum(np.log(d)), abs=1e-8)
+
+
+def test_a_multiple_of_the_shape_says_nothing_about_the_kernel():
+    shape = 1.0 + X[:, 0] ** 2
+    found = process.fit(X, 3.0 * shape, scale=np.full(2, 0.29), shape=shape)
+    assert [member.weight for member in found.members] == [1.0]
+    moved, still = (process.fit(X, F + c * shape, scale=np.full(2, 0.29), shape=shape, draws=0) for c in (1.0, 0.0))
+    np.testing.assert_allclose(moved.theta, still.theta, atol=1e-3)
+
+
+def test_a_local_error_is_seen_and_a_spread_one_is_not():
+    x = np.linspace(0.0, 1.0, 41)[:, None]
+    embedding = fwbq.embed(fwbq.Matern52(0.5), fwbq.Uniform([0.0], [1.0]))
+    rule = fwbq.bayes_rule(embedding, x, prior_mean="constant")
+    kink = np.abs(x[:, 0] - 0.4125)
+    found = posterior.amplitudes(rule, kink)
+    assert found.local > 0.0
+    exponent = process.normalise(kink)[1]
+    assert posterior.calibrated(rule, kink).scale >= np.ldexp(found.local, exponent) * (1.0 - 1e-12)
+    spread = np.random.default_rng(0).multivariate_normal(np.zeros(41), fwbq.Matern12(0.1)(x))
+    assert posterior.amplitudes(rule, spread).local == 0.0
+    # The error of the estimate is of the size of the scale, for a kink anywhere between two points.
+    for c in 0.4 + 0.025 * np.array([0.1, 0.3, 0.5, 0.8]):
+        f = np.abs(x[:, 0] - c)
+        error = abs(rule.weights @ f - 0.5 * (c**2 + (1.0 - c) ** 2))
+        assert error < 4.0 * posterior.calibrated(rule, f).scale

@@ -18,6 +18,7 @@ from .amplitude import normalise
 from .families import FAMILIES, KernelFamily
 from .objective import Objective
 from .prior import LengthscalePrior
+from .regression import relative
 
 FloatArray = NDArray[np.float64]
 
@@ -162,6 +163,7 @@ def fit(
     scale: ArrayLike,
     families: Sequence[KernelFamily] = FAMILIES,
     prior_mean: str = "constant",
+    shape: FloatArray | None = None,
     draws: int = DRAWS,
 ) -> Fit:
     """Find length-scales and smoothness from values, and average over what the values leave open.
@@ -184,6 +186,8 @@ def fit(
         Candidates.
     prior_mean : {"zero", "constant"}
         Mean of the process.
+    shape : (n,) array, optional
+        Positive numbers of which the mean is an unknown multiple, instead of a constant.
     draws : int
         Parameters drawn, about so many in all. With 0 the only member is the most probable kernel.
 
@@ -203,9 +207,10 @@ def fit(
     prior = LengthscalePrior(_validate.vector(scale, "scale", x.shape[1]))
     basis = None
     if constant:
-        # Relative to the first value, values that are all equal are exactly zero.
-        f, _ = normalise(f - f[0])
-        basis = np.ones((len(f), 1))
+        # Relative to one value, values that are all equal are exactly zero.
+        shape = None if shape is None else shape[: len(f)]
+        f, _ = normalise(relative(f, shape))
+        basis = (np.ones(len(f)) if shape is None else shape)[:, None]
     if not np.any(f):
         family = families[len(families) // 2]
         return _single(family, prior.location(family), prior.dim)

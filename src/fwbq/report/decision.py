@@ -15,8 +15,6 @@ LEVEL = 0.95
 _RIVAL = 0.01
 # Above this P(MAP) no more computing is expected to change which model is first: one chance in a thousand is left.
 _SETTLED = 0.999
-# Draws of the numerical error: two thousand, fewer when the models are so many that memory would not hold them.
-_DRAWS, _NUMBERS = 2000, 20_000_000
 
 
 @dataclass(frozen=True)
@@ -52,17 +50,6 @@ def level(comparison: Comparison) -> float:
     return float(stop) if isinstance(stop, (int, float)) and 0.0 < stop < 1.0 else LEVEL
 
 
-def draws(models: int) -> int:
-    """Return how many draws of the numerical error a comparison of so many listed models is described by.
-
-    Examples
-    --------
-    >>> draws(352), draws(50_000)
-    (2000, 400)
-    """
-    return int(np.clip(_NUMBERS // max(models, 1), 100, _DRAWS))
-
-
 def decision(comparison: Comparison, shares: np.ndarray | None = None) -> Decision:
     """Word the decision.
 
@@ -75,7 +62,7 @@ def decision(comparison: Comparison, shares: np.ndarray | None = None) -> Decisi
     """
     if shares is None:
         with np.errstate(invalid="ignore"):
-            shares = comparison.probabilities(draws(len(comparison)))
+            shares = comparison.probabilities()
     best = comparison.names.index(comparison.best)
     name = _name(comparison, best)
     spent = f"{comparison.n_evaluations:,} evaluation{'s' if comparison.n_evaluations != 1 else ''}"

@@ -9,7 +9,7 @@ import numpy as np
 from .. import _html
 from ..selection import Comparison
 from . import words
-from .decision import Decision, draws
+from .decision import Decision
 
 _ROWS = 5
 
@@ -17,7 +17,7 @@ _ROWS = 5
 def fragment(comparison: Comparison, said: Decision) -> str:
     """Return a piece of HTML: the headline, what more computing could change, and a table of the leading models."""
     with np.errstate(invalid="ignore"):  # models without any likelihood have no difference from each other
-        leading = comparison.to_frame(draws(len(comparison))).head(_ROWS).to_dict(orient="records")
+        leading = comparison.to_frame().head(_ROWS).to_dict(orient="records")
     rows = [
         [
             words.shorten(str(r["model"])),

@@ -22,7 +22,7 @@ from ..chema import Dataset
 from ..selection import Comparison, label
 from . import words
 from .contents import MEMBERS, contents
-from .decision import Decision, decision, draws
+from .decision import Decision, decision
 from .recipe import recipes
 
 
@@ -77,7 +77,7 @@ def page(comparison: Comparison, plotly: str, dataset: Dataset | None = None) ->
     """Return the page of a comparison; `plotly` is the source of plotly.js."""
     # A model without any likelihood has the log evidence minus infinity, and no difference from another such one.
     with np.errstate(invalid="ignore"):
-        shares = comparison.probabilities(draws(len(comparison)))
+        shares = comparison.probabilities()
         said = decision(comparison, shares)
         shown = contents(comparison, shares, dataset)
     script = _asset("report.js")
