@@ -32,6 +32,13 @@ print(found.to_frame().head(6)[["model", "log_evidence", "log_evidence_sd", "pro
 
 with plots.style():
     figure, (left, right) = plt.subplots(1, 2, figsize=(6.9, 3.0))
-plots.map_probability(found.history(), left, level=0.95)
-plots.inclusion(found.inclusion(), right, first=8)
+plots.map_probability(found, left)
+plots.inclusion(found, right, first=8)
+plt.show()
+
+# %%
+# What the best model says of the data: the course of the phosphorylated substrate that its parameters give, and 90 % of
+# what it predicts for each rate of change.
+
+fwbq.chema.fit(data, found.best, rng=0).plot()
 plt.show()

@@ -122,6 +122,17 @@ def test_integrate_says_when_the_tolerance_was_not_reached(here, capsys):
     assert "fwbq: note: tolerance 1e-12 not reached" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("tol", [0.3, 0.01])
+def test_integrate_ends_at_the_tolerance(here, tol, capsys):
+    measure = ["--measure", "gaussian(mean=[0], cov=1)"]
+    assert run(["integrate", "integrands:bump", *measure, "--n", "200", "--tol", str(tol), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert f"tolerance {tol:g} reached" in facts["status"]
+    low, high = facts["interval"]
+    assert (high - low) / 2.0 <= tol
+    assert facts["n_evaluations"] < 200
+
+
 def test_errors_are_one_sentence(here, capsys):
     gaussian = ["--measure", "gaussian(mean=[0], cov=1)"]
     for arguments, code, word in (

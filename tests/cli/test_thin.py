@@ -51,7 +51,7 @@ def test_csv_keeps_the_names_and_burn_in_is_left_out(chain, capsys):
         ("hole.csv", "a,b\n1,2\n3,\n", [], "could not convert string '' to float64 at row 1, column 2"),
         ("nan.csv", "a\n1\nnan\n3\n", ["-n", "1"], "finite"),
         ("short.csv", "a\n1\n2\n", ["-n", "3"], "-n must be at most"),
-        ("short.csv", "a\n1\n2\n", ["-n", "1", "--burn", "2"], "`--burn`"),
+        ("short.csv", "a\n1\n2\n", ["-n", "1", "--burn", "2"], "--burn"),
         ("broken.npy", "nothing", [], "cannot be read as a NumPy array"),
     ],
 )

@@ -11,11 +11,12 @@ from itertools import pairwise
 import mpmath
 import numpy as np
 import pytest
-from scipy import special, stats
+from scipy import integrate, special, stats
 
 import fwbq
 from fwbq import embeddings
-from fwbq.kernels import ProductKernel, Scaled, Sum, Whitened
+from fwbq.kernels import ProductKernel, Scaled, Sum, Warped, Whitened
+from fwbq.measures import Warp
 
 Real = np.longdouble
 PI_2 = 2 * np.arctan(Real(1))
@@ -308,6 +309,7 @@ def line_measures(kernel, measure):
 
 
 NAMED = {  # pairs with tests of their own below
+    (fwbq.kernels.Warped, fwbq.Product),
     (fwbq.kernels.Whitened, fwbq.Gaussian),
     (fwbq.kernels.Kernel, fwbq.Empirical),
     (fwbq.RandomFourier, fwbq.Empirical),
@@ -449,6 +451,34 @@ def test_whitened_products_over_coordinates(family):
     # Correlated whitened coordinates have no product: refused, not approximated.
     with pytest.raises(TypeError, match="coordinates of the measure depend on each other"):
         fwbq.embed(Whitened(family(1.0), [0.0, 0.0], [1.0, 1.0]), CORRELATED)
+
+
+@pytest.mark.parametrize("family", [fwbq.ExpQuad, fwbq.Matern12])
+def test_warped(family):
+    """Under pareto(1.5), by an adaptive rule in s = 1/y, which knows nothing of the warped coordinates."""
+    measure = fwbq.Product(stats.pareto(1.5))
+    kernel = Warped(family(0.4), Warp(measure, [[1.0, 2.0]]))
+    emb = fwbq.embed(kernel, measure)
+    x = np.array([[1.2], [40.0]])
+
+    def mean(a):
+        def integrand(s):
+            return kernel([[a]], [[1.0 / s]])[0, 0] * stats.pareto(1.5).pdf(1.0 / s) / s**2
+
+        value, error = integrate.quad(integrand, 0.0, 1.0, points=[1.0 / a], epsabs=1e-9, epsrel=1e-9, limit=200)
+        return value, error
+
+    for got, (value, error) in zip(emb.mean(x), [mean(float(a[0])) for a in x], strict=True):
+        assert abs(got - value) <= 10.0 * error + 1e-9 * value
+    assert emb.variance == fwbq.embed(family(0.4), fwbq.Uniform(0.0, 1.0)).variance
+    h = 1e-5 * x
+    slope = (emb.mean(x + h) - emb.mean(x - h)) / (2.0 * h[:, 0])
+    # Central differences: relative error h^2 / 6 of the third derivative, and rounding over h.
+    np.testing.assert_allclose(emb.mean_gradient(x)[:, 0], slope, rtol=1e-6)
+    # Written anew, the same measure is the same; under another one the ratio does not cancel.
+    assert fwbq.embed(kernel, fwbq.Product(stats.pareto(1.5))).variance == emb.variance
+    with pytest.raises(TypeError, match="the kernel is made for the measure"):
+        fwbq.embed(kernel, fwbq.Product(stats.pareto(2.0)))
 
 
 def check_correlated(kernel, measure):

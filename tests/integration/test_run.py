@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import fwbq
-from fwbq import _files
+from fwbq import _files, process
 from fwbq.integration.forecast import forecast
-from fwbq.integration.sequence import witnesses
+from fwbq.integration.sequence import FEWEST_BEFORE_RANK, witnesses
 
 SQUARE = fwbq.Uniform([0.0, 0.0], [1.0, 1.0])
 
@@ -315,3 +315,56 @@ def test_forecasts_of_many_integrands_count_the_worst():
     values = claim.mean.copy()
     values[:, 1] += 3.0 * claim.scale[:, 1]
     assert claim.surprise(values) == pytest.approx(9.0)
+
+
+def test_a_kernel_that_tells_no_more_points_apart_is_believed_late():
+    # Eight points on a parabola fit so well that the design ended there, whatever f does between them.
+    result = fwbq.integrate(lambda x: x[:, 0] ** 2, fwbq.Uniform([0.0], [1.0]), n=60, rng=0)
+    assert result.n_evaluations >= FEWEST_BEFORE_RANK
+    x = np.sort(result.points[:FEWEST_BEFORE_RANK, 0])
+    # Gaps are filled: none is as wide as three of an even spacing.
+    assert np.diff(x, prepend=0.0, append=1.0).max() < 3.0 / FEWEST_BEFORE_RANK
+
+
+def test_kinks_that_the_first_points_miss_are_found():
+    for c in (0.05, 0.2, 0.45, 0.7):
+        e = c + 0.12
+
+        def f(x, c=c, e=e):
+            return np.abs(x[:, 0] - c) * np.abs(x[:, 0] - e)
+
+        # (x - c) (x - e) with the part between c and e, of (e - c)^3 / 6, turned over.
+        truth = 1.0 / 3.0 - 0.5 * (c + e) + c * e + (e - c) ** 3 / 3.0
+        low, high = fwbq.integrate(f, fwbq.Uniform([0.0], [1.0]), n=40, rng=0).interval(0.999)
+        assert low <= truth <= high
+
+
+def test_a_tolerance_out_of_reach_is_seen_without_the_average_over_kernels():
+    run = fwbq.Integration(fwbq.Uniform([0.0], [1.0]), rng=0)
+    for batch in (8, 8):
+        x = run.ask(batch)
+        run.tell(x, np.abs(x[:, 0] - 0.3))
+    assert not run.near(1e-9)
+    assert run._answer is None  # nothing was averaged for that
+    width = run.half_width()
+    assert width > 1e-9
+    x = run.ask(4)
+    run.tell(x, np.abs(x[:, 0] - 0.3))
+    assert run.near(width)
+
+
+def test_the_fit_of_an_answer_serves_the_next_points(monkeypatch):
+    fits = []
+    original = process.fit
+
+    def counted(*args, **options):
+        fits.append(len(args[0]))
+        return original(*args, **options)
+
+    monkeypatch.setattr(process, "fit", counted)
+    run = fwbq.Integration(fwbq.Uniform([0.0], [1.0]), rng=0)
+    x = run.ask(8)
+    run.tell(x, np.sqrt(x[:, 0]))
+    run.result()
+    run.ask(4)
+    assert fits == [8]

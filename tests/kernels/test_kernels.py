@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from fwbq import kernels
 from fwbq.kernels import (
@@ -24,6 +25,7 @@ from fwbq.kernels import (
     Stein,
     Sum,
 )
+from fwbq.measures import Product, Warp
 
 
 def score(x):
@@ -117,6 +119,17 @@ def mp_kernel(kernel):
             return list(inverse * mp.matrix([a - mp.mpf(float(m)) for a, m in zip(x, kernel.mean, strict=True)]))
 
         return lambda x, y: inner(whiten(x), whiten(y))
+    if isinstance(kernel, kernels.Warped):
+        # One Cauchy coordinate with powers 1 and b: v = 1 - sf^(1/b), and the density of that law is b (1 - v)^(b - 1).
+        inner, b = mp_kernel(kernel.kernel), mp.mpf(float(kernel.warp.powers[0, 1]))
+
+        def warp(x):
+            return [1 - (mp.mpf(1) / 2 - mp.atan(x[0]) / mp.pi) ** (1 / b), x[1]]
+
+        def ratio(v):
+            return b * (1 - v[0]) ** (b - 1)
+
+        return lambda x, y: inner(warp(x), warp(y)) / (ratio(warp(x)) * ratio(warp(y)))
     parts = [mp_kernel(k) for k in kernel.kernels]
     combine = mp.fsum if isinstance(kernel, Sum) else mp.fprod
     return lambda x, y: combine(part(x, y) for part in parts)
@@ -149,6 +162,9 @@ KERNELS = LEAVES | {
     "product": ExpQuad(0.8) * Matern52(ARD) * PeriodicSobolev(1),
     "scaled": 2.5 * Matern12(0.4),
     "whitened": kernels.Whitened(Matern52([0.7, 1.2], 1.5), [0.5, -0.2], [[1.0, 0.6], [0.6, 0.8]]),
+    "warped": kernels.Warped(
+        Matern52([0.7, 1.2], 1.5), Warp(Product([stats.cauchy(), stats.norm()]), [[1.0, 3.0], [0.0, 0.0]])
+    ),
     "nested": 0.5 * (ExpQuad(1.0) + 2.0 * Matern32(0.6) * ExpQuad(2.0)) + Stein(ExpQuad(1.0), score, score_gradient),
 }
 SAVED = {name: k for name, k in KERNELS.items() if not name.startswith("Stein") and name != "nested"}
@@ -323,7 +339,11 @@ def test_lengthscale_gradient_of_composites_scales_all_parts(xy):
 
 @pytest.mark.parametrize(
     "name",
-    [name for name in SAVED if name not in ("sum", "whitened", "InverseMultiquadric") and "Fourier" not in name],
+    [
+        name
+        for name in SAVED
+        if name not in ("sum", "warped", "whitened", "InverseMultiquadric") and "Fourier" not in name
+    ],
 )
 def test_factors_multiply_to_the_kernel(name, xy):
     kernel, (x, y) = SAVED[name], xy

@@ -116,3 +116,10 @@ def test_a_distribution_is_a_prior(prior):
     assert run.n_evaluations == 1
     spread = fwbq.designs.Spread(prior, fwbq.selection.Standard(as_measure(prior)))
     assert spread.take(3).min() > 0.0
+
+
+def test_a_run_under_a_distribution_is_saved(tmp_path):
+    run = fwbq.EvidenceRun(stats.gamma(2.0), n=30, rng=0)
+    run.tell([[0.9], [1.4]], [-1.0, -2.0])
+    run.save(tmp_path / "run.json")
+    np.testing.assert_array_equal(fwbq.EvidenceRun.load(tmp_path / "run.json").ask(), run.ask())

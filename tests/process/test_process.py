@@ -14,6 +14,7 @@ from fwbq.posterior import AveragedPosterior, IntegralPosterior
 from fwbq.process import FAMILIES, LengthscalePrior, Objective, Regression
 from fwbq.process.basis import basis_functions
 from fwbq.process.likelihood import JITTER
+from fwbq.process.search import MEMBERS, _Peak
 
 ALL = [*process.FAMILIES, *process.SCALE_MIXTURES]
 X = np.random.default_rng(0).uniform(size=(9, 2))
@@ -205,24 +206,52 @@ def test_fit_is_a_maximum():
     assert all(posterior(theta) > posterior(theta + 0.05 * rng.standard_normal(2)) - 1e-3 for _ in range(20))
 
 
-def test_averages_over_members_agree_with_a_grid():
-    # Posterior mean of the log length-scale: importance draws against a fine grid, one family, one dimension.
+@pytest.fixture(scope="module")
+def one_length():
+    """An objective of one log length-scale, and its density on a fine grid, normalised with the prior's constant."""
     x, f = sample(fwbq.Matern32(0.4), 12, 1, 5)
-    family = process.FAMILIES[1]
-    prior = LengthscalePrior(np.array([0.29]))
-    grid = np.linspace(-5.0, 3.5, 400)
-    logs = np.array(
-        [
-            process.log_likelihood(family.gram(np.array([t]), x), f) - 0.5 * (t - prior.location(family)[0]) ** 2 / 1.49
-            for t in grid
-        ]
+    objective = Objective(
+        FAMILIES[1], LengthscalePrior(np.array([0.29])), Differences.of(x), f - f[0], np.ones((12, 1))
     )
-    w = np.exp(logs - logs.max())
-    mean, sd = (w @ grid) / w.sum(), None
-    sd = np.sqrt(w @ (grid - mean) ** 2 / w.sum())
-    found = process.fit(x, f, scale=prior.scale, families=[family], draws=40)
-    estimate = sum(m.weight * np.log(m.kernel.lengthscale[0]) for m in found.members)
-    assert abs(estimate - mean) < 0.35 * sd
+    grid = np.linspace(-7.0, 7.0, 1401)
+    logs = np.array([objective.value(np.array([t])) for t in grid]) + 0.5 * np.log(
+        objective.precision[0, 0] / 2 / np.pi
+    )
+    return x, f, objective, grid, logs
+
+
+def test_weights_of_draws_are_posterior_over_proposal_density(one_length):
+    """With many draws they sum to the probability of the values, and have the posterior's mean and deviation."""
+    _, _, objective, grid, logs = one_length
+    theta, height = objective.maximise([objective.location], iterations=40, ftol=1e-6)
+    draws = _Peak(objective, theta, height).draw(2000)
+    w = np.exp([log for log, _, _ in draws] - logs.max())
+    lengths = np.array([float(theta[0]) for _, _, theta in draws])
+    p = np.exp(logs - logs.max())
+    # Quasi-random draws are better than independent ones, whose error is the deviation of the weights over sqrt(2000).
+    total = p.sum() * (grid[1] - grid[0])
+    error = np.std(w * len(w)) / np.sqrt(len(w))
+    assert abs(w.sum() - total) < 3.0 * error
+    assert error < 0.03 * total
+    mean, sd = (p @ grid) / p.sum(), np.sqrt(p @ (grid - (p @ grid) / p.sum()) ** 2 / p.sum())
+    effective = w.sum() ** 2 / np.sum(w**2)
+    assert abs(w @ lengths / w.sum() - mean) < 3.0 * sd / np.sqrt(effective)
+
+
+def test_members_stand_for_all_draws(one_length):
+    """At every length the members' probability below it is that of the draws, but for half a member and one draw."""
+    x, f, objective, _, _ = one_length
+    found = process.fit(x, f, scale=objective.prior.scale, families=[objective.family], draws=40)
+    theta, height = found.theta, objective.value(found.theta)
+    draws = _Peak(objective, theta, height).draw(40)
+    w = np.exp([log - draws[0][0] for log, _, _ in draws])
+    w /= w.sum()
+    lengths = np.array([float(theta[0]) for _, _, theta in draws])
+    members = np.array([(np.log(m.kernel.lengthscale[0]), m.weight) for m in found.members])
+    assert found.effective_size == pytest.approx(1.0 / np.sum(w**2), rel=1e-6)
+    for t in np.linspace(lengths.min() - 0.1, lengths.max() + 0.1, 50):
+        below = members[members[:, 0] <= t, 1].sum()
+        assert abs(below - w[lengths <= t].sum()) <= 0.5 / MEMBERS + w.max() + 1e-9
 
 
 @pytest.mark.parametrize("factor", [2.0**-990, -(2.0**900), 0.25])
@@ -410,3 +439,39 @@ def test_weights_must_be_probabilities():
     part = IntegralPosterior(0.0, 1.0, np.inf, 1.0)
     with pytest.raises(ValueError, match="weights"):
         AveragedPosterior((part, part), np.array([0.5, 0.6]))
+
+
+def test_a_shape_of_the_mean_is_a_constant_of_scaled_values():
+    # f with covariance D K D and a constant mean is f / d with covariance K and a mean of the shape 1 / d. Powers of
+    # two leave the jitter, which is relative, as it is.
+    K, d = fwbq.Matern32(0.5)(X), np.ldexp(1.0, np.arange(len(X)) % 5 - 2)
+    whole = process.log_likelihood(d[:, None] * K * d, F)
+    factor = CholeskyFactor.with_jitter(K, JITTER)
+    part = process.Regression(factor, F / d, (1.0 / d)[:, None]).log_likelihood()
+    assert whole == pytest.approx(part - np.sum(np.log(d)), abs=1e-8)
+
+
+def test_a_multiple_of_the_shape_says_nothing_about_the_kernel():
+    shape = 1.0 + X[:, 0] ** 2
+    found = process.fit(X, 3.0 * shape, scale=np.full(2, 0.29), shape=shape)
+    assert [member.weight for member in found.members] == [1.0]
+    moved, still = (process.fit(X, F + c * shape, scale=np.full(2, 0.29), shape=shape, draws=0) for c in (1.0, 0.0))
+    np.testing.assert_allclose(moved.theta, still.theta, atol=1e-3)
+
+
+def test_a_local_error_is_seen_and_a_spread_one_is_not():
+    x = np.linspace(0.0, 1.0, 41)[:, None]
+    embedding = fwbq.embed(fwbq.Matern52(0.5), fwbq.Uniform([0.0], [1.0]))
+    rule = fwbq.bayes_rule(embedding, x, prior_mean="constant")
+    kink = np.abs(x[:, 0] - 0.4125)
+    found = posterior.amplitudes(rule, kink)
+    assert found.local > 0.0
+    exponent = process.normalise(kink)[1]
+    assert posterior.calibrated(rule, kink).scale >= np.ldexp(found.local, exponent) * (1.0 - 1e-12)
+    spread = np.random.default_rng(0).multivariate_normal(np.zeros(41), fwbq.Matern12(0.1)(x))
+    assert posterior.amplitudes(rule, spread).local == 0.0
+    # The error of the estimate is of the size of the scale, for a kink anywhere between two points.
+    for c in 0.4 + 0.025 * np.array([0.1, 0.3, 0.5, 0.8]):
+        f = np.abs(x[:, 0] - c)
+        error = abs(rule.weights @ f - 0.5 * (c**2 + (1.0 - c) ** 2))
+        assert error < 4.0 * posterior.calibrated(rule, f).scale

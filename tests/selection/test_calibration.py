@@ -54,6 +54,26 @@ def test_the_curve_counts_rounds_by_what_was_stated():
     assert table["stated"].tolist() == pytest.approx([0.4, (0.6 + 0.94 + 0.92) / 3, (0.96 + 0.995) / 2])
 
 
+def test_the_study_writes_its_tables_and_figure(tmp_path, monkeypatch, capsys):
+    one = rounds()
+    covered = pd.DataFrame(
+        {"set": [0, 1], "method": "default", "n": 10, "enzymes": 2, "models": 4, "covered68": [3, 2],
+         "covered95": [4, 3], "square_error": [0.04, 0.12], "median_sd": [0.1, 0.3], "right": [True, False]}
+    )  # fmt: skip
+    monkeypatch.setattr(
+        calibration,
+        "_map",
+        lambda function, *_: (covered if function is calibration.coverage else one).to_dict("records"),
+    )
+    calibration.main(["--out", str(tmp_path / "new"), "--workers", "1"])
+    table = pd.read_csv(tmp_path / "new" / "coverage_pooled.csv")
+    assert table[["coverage95", "worst_set95", "rms_error"]].iloc[0].tolist() == pytest.approx(
+        [7 / 8, 3 / 4, 0.02**0.5]
+    )
+    assert (tmp_path / "new" / "calibration.png").read_bytes()[:4] == b"\x89PNG"
+    assert "worst_share" in capsys.readouterr().out
+
+
 def test_data_sets_are_reproducible_and_different():
     (a, first), (b, second), (c, third) = (calibration.dataset(i) for i in (0, 0, 1))
     assert first == second != third

@@ -1,5 +1,6 @@
 """Models given in the ways of other programs: log joint densities, distributions of scipy.stats, prior transforms."""
 
+import sys
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
@@ -169,3 +170,9 @@ def test_models_travel_to_other_processes():
         there = fwbq.compare_models(models, n=20, rng=0, executor=pool)
     for name in models:
         assert here.log_evidence(name) == there.log_evidence(name)
+
+
+def test_without_pymc_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pymc", None)
+    with pytest.raises(ImportError, match=r'a model from PyMC needs pymc.*pip install "fwbq\[pymc\]"'):
+        fwbq.Model.from_pymc(object())

@@ -13,6 +13,7 @@ FloatArray = NDArray[np.float64]
 
 # Squares of levels enter the likelihood; beyond these they would leave the range of float64.
 LARGEST_LEVEL = 1e100
+# Two increments: with one the noise cannot be told from the rates.
 MINIMUM_TIMES = 3
 
 

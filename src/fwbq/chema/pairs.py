@@ -35,6 +35,7 @@ from .._linalg import CholeskyFactor
 from .._threads import one_blas_thread
 from ..designs import Spread
 from ..evaluation import Progress, in_order
+from ..inference.assessment import EXPANDED
 from ..kernels import Kernel
 from ..process import Regression
 from ..selection import Comparison, LogScale, Rest, compare_families
@@ -211,11 +212,15 @@ class _Judge:
 
 
 class _Sieve:
-    r"""A quick look at many pairs: the judge's log evidences, with intervals that are never narrower than the judge's.
+    r"""A quick look at many pairs: intervals of log evidences that hold those of the judge.
 
     Given the kernel, the process mean at the nodes and its residuals are linear in the values. The variance of the
     integral of a process with covariance a c under a density pi is at most a times the mean of c(x, x) under pi
-    (Cauchy-Schwarz), which spares the double sum over nodes.
+    (Cauchy-Schwarz), which spares the double sum over nodes. Let V be that bound and f <= V the variance that the judge
+    would find. With the second-order term s = (min(V, 4) - f) / 2 or less, and r the reach, the judge's interval is
+    s +- r sqrt(f + s^2) from the sieve's log evidence. Its lower end is at least -r sqrt(V). Its upper end is a convex
+    function of f for V >= 1, hence the largest of r sqrt(V) and (r + 1) min(V, 4) / 2; for V < 1 it is at most
+    r sqrt(V) + V / 2.
     """
 
     def __init__(self, judge: _Judge) -> None:
@@ -264,8 +269,11 @@ class _Sieve:
             np.exp(f, out=f)
             np.maximum(amplitude, np.einsum("nm,nm->m", small, f) / f.sum(axis=0), out=amplitude)
             variance = amplitude * spread / total
-            centre[some] = top + np.log(total)
-            width[some] = self._reach * np.sqrt(variance * (1.0 + 0.25 * variance)) + self._allowance
+            half = 0.5 * np.minimum(variance, EXPANDED)
+            below = self._reach * np.sqrt(variance)
+            above = np.where(variance < 1.0, below + half, np.maximum(below, (self._reach + 1.0) * half))
+            centre[some] = top + np.log(total) + 0.5 * (above - below)
+            width[some] = 0.5 * (above + below) + self._allowance
         return centre, width
 
 
@@ -596,9 +604,11 @@ def screen(
 
     The guarantee is as good as the intervals, and holds unless the status says that more than `most` pairs would have
     survived. Measured against evidences by brute-force quadrature, on simulated sets with 200 and 300 enzymes and
-    noise of 0.5, 1 and 2 %: none of the true best 1000 pairs was lost, and the MAP was the true one. Among ten
-    thousand enzymes the best pairs are the luckiest fits of fifty million, with likelihoods far narrower than the
-    prior; there an evidence at 200 points was seen 0.9 below the truth, more than its interval says.
+    noise of 0.5, 1 and 2 %: none of the true best 1000 pairs was lost, and the MAP was the true one. Of the leading 800
+    pairs among a thousand enzymes, a sample of 80 to 200 in each of three sets (noise 0.3, 1 and 3 %), 95 % intervals
+    at 200 points held 96 to 99 %. Among ten thousand enzymes the best pairs are the luckiest fits of fifty million,
+    with likelihoods far narrower than the prior; there an evidence at 200 points was seen 0.9 below the truth, more
+    than its interval says.
 
     Parameters
     ----------

@@ -19,6 +19,7 @@ from .periodic import SobolevUniform
 from .quadrature import QuadratureLine
 from .random_fourier import FeatureEmbedding
 from .stein import SteinEmbedding
+from .warped import WarpedEmbedding
 from .whitened import WhitenedEmbedding
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "QuadratureLine",
     "SobolevUniform",
     "SteinEmbedding",
+    "WarpedEmbedding",
     "WhitenedEmbedding",
     "available",
     "available_on_line",

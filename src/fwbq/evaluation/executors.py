@@ -68,9 +68,8 @@ class Workers:
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
-        # Dask's executor has no public name for its client.
-        self._client = getattr(executor, "_client", None) if _is_dask(executor) else None
-        self._options = getattr(executor, "_kwargs", {}) if _is_dask(executor) else {}
+        self._client = _private(executor, "_client") if _is_dask(executor) else None
+        self._options = (_private(executor, "_kwargs") or {}) if _is_dask(executor) else {}
         self._size, self._asked = _SMALLEST_WINDOW, -math.inf
         self._alive = -math.inf  # when workers were last seen; none at the beginning means that they are yet to come
 
@@ -89,7 +88,7 @@ class Workers:
 
     def window(self) -> int:
         """Return how many tasks to hand out at a time: twice the workers."""
-        workers = getattr(self._executor, "_max_workers", None)  # the pools of the standard library, loky, mpi4py
+        workers = _private(self._executor, "_max_workers")
         if isinstance(workers, int):
             return 2 * workers
         self._ask()
@@ -153,6 +152,16 @@ class Workers:
         elif not getattr(cluster, "workers", True) and getattr(cluster, "worker_spec", None):
             # Dask's LocalCluster gives up workers that die every few seconds: ask for as many as it was made with.
             cluster.scale(len(cluster.worker_spec))
+
+
+def _private(executor: Executor, name: str) -> Any:
+    """Return a private attribute of an executor, None where it has none: the one place that reads such names.
+
+    Dask's executor has no public name for its client (``_client``) and the options of its calls (``_kwargs``), and the
+    pools of the standard library, loky and mpi4py have none for their number of workers (``_max_workers``). Should one
+    of them go away, Dask's own futures are used, or the window of an executor that does not say how many it has.
+    """
+    return getattr(executor, name, None)
 
 
 def _is_dask(executor: Executor) -> bool:

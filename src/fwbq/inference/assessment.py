@@ -17,7 +17,7 @@ _DOUBLE, _SIGNS = 1024, 600
 #: Variance of the log density at a node beyond which the expansion in its deviation says nothing: the node's mass may
 #: be lost, or be several times as large, whether the variance is 4 or 400. Without the bound a few nodes in unknown
 #: tails made standard deviations of tens of natural logarithms.
-_EXPANDED = 4.0
+EXPANDED = 4.0
 #: Draws of the sign process.
 _DRAWS = 300
 #: Rounding of the sums and products on the way to a log evidence of order one.
@@ -82,7 +82,7 @@ def assess(belief: Belief, nodes: Nodes, inflation: float, unseen: float, seed: 
     K = surrogate.kernel(s)
     there = surrogate.predict(z)
     first = surrogate.amplitude * float(there.weighted_variance(w, w @ K @ w))
-    each = float(w @ np.minimum(surrogate.amplitude * there.variance(np.diagonal(K)), _EXPANDED))
+    each = float(w @ np.minimum(surrogate.amplitude * there.variance(np.diagonal(K)), EXPANDED))
     shifts = [0.0]
     base = belief.log_joint(z)
     for other in belief.fitted.members[1:]:

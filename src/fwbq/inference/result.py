@@ -314,9 +314,7 @@ class Evidence:
             columns = variables(points)
         else:
             raise ValueError("`names` are those that `variables` returns: leave `names` out")
-        import arviz as az
-        import xarray as xr
-
+        az, xr = (_validate.extra(name, "arviz", "`to_arviz`") for name in ("arviz", "xarray"))
         data = xr.Dataset(
             {name: _chain(name, x, draws) for name, x in columns.items()},
             coords={"chain": [0], "draw": np.arange(draws)},

@@ -17,7 +17,7 @@ from .._reason import Reason
 from .._threads import one_blas_thread
 from .._whitening import Whitening
 from ..kernels import Stationary
-from ..measures import Measure
+from ..measures import Measure, as_measure
 from ..process import KernelFamily
 from . import files
 from .acquisition import next_points
@@ -144,6 +144,7 @@ class EvidenceRun:
         rng: Any = None,
         quick: bool = False,
     ) -> None:
+        prior = None if prior is None else as_measure(prior, "prior")
         self._lock = Lock()
         self._settings = {
             "prior": prior, "n": n, "start": start, "scale": scale, "kernel": kernel, "design": design, "quick": quick,

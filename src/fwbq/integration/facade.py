@@ -20,7 +20,7 @@ from ..evaluation import Evaluator, Journal, Progress
 from ..kernels import Kernel, Stationary
 from ..measures import Measure, as_measure
 from ..rules import PriorMean
-from .model import AnyAmplitude, like_a_likelihood
+from .model import AnyAmplitude
 from .net import Method, integrate_on_net, reason_for_net
 from .result import IntegrationResult
 from .run import Integration
@@ -125,8 +125,9 @@ def integrate(
     Warns
     -----
     RuntimeWarning
-        When points were skipped, when `tol` was not reached, when no kernel fits the values, or when the integrand
-        looks like a likelihood, for which `fwbq.evidence` is made.
+        When points were skipped, when `tol` was not reached, when no kernel fits the values, when the integrand looks
+        like a likelihood, for which `fwbq.evidence` is made, or when it grows so fast along a heavy tail of the measure
+        that the integral does not exist.
 
     Examples
     --------
@@ -203,9 +204,6 @@ def integrate(
     if result.n_skipped:
         message = f"f failed at {result.n_skipped} of {asked} points, which were skipped"
         _warnings.warn(message)
-    remark = like_a_likelihood(result.values)
-    if remark:
-        _warnings.warn(remark)
     return result
 
 
@@ -217,7 +215,7 @@ _SURPRISED = (
 
 def _reached(run: Integration, tol: float, exhausted: bool) -> bool:
     enough = exhausted or run.n_evaluations >= (FEWEST_FOR_TOL if run.n_first else 1)
-    return enough and run.half_width(LEVEL_OF_TOL) <= tol
+    return enough and run.near(tol, LEVEL_OF_TOL) and run.half_width(LEVEL_OF_TOL) <= tol
 
 
 def _batch(asked: int, limit: int, first: int, patient: bool, at_once: bool) -> int:

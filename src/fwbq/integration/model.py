@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from .. import _validate, _warnings, process
 from .._linalg import UNIT_ROUNDOFF
 from ..embeddings import Embedding, embed
-from ..kernels import Kernel, Stationary, Whitened
-from ..measures import Empirical, Gaussian, Measure
+from ..kernels import Kernel, Stationary, Warped, Whitened
+from ..measures import Empirical, Gaussian, Measure, Warp
 from ..posterior import (
     Amplitude,
     AveragedPosterior,
@@ -27,6 +27,7 @@ from .bisection import bisections
 from .fitted import Conditioned, FittedProcess
 from .forecast import Forecast, forecast
 from .frame import Frame, natural
+from .remarks import endless_tail, like_a_likelihood
 from .result import IntegrationResult
 
 FloatArray = NDArray[np.float64]
@@ -46,6 +47,7 @@ _INSTEAD = (
     "the kernels tried are sums of ExpQuad kernels that resemble Matern kernels, because products of Matern kernels "
     "have no embedding under this measure"
 )
+_WARPED = "heavy tails of the measure, or bounds where its density is infinite, were integrated in quantile coordinates"
 
 
 class KernelModel:
@@ -87,8 +89,9 @@ class KernelModel:
         # A coordinate that does not vary has scale zero; any length-scale will do for it.
         self.prior = LengthscalePrior(np.where(scale > 0.0, scale, 1.0))
         self.families = () if isinstance(kernel, Kernel) else _families(kernel, self.frame.measure, self.prior)
+        self._last: tuple[bytes, bytes, Fit] | None = None
         #: What the status says of the kernels that were tried, if not the usual ones.
-        self.note = _INSTEAD if self.families is SCALE_MIXTURES else ""
+        self.note = _WARPED if self.frame.warp is not None else _INSTEAD if self.families is SCALE_MIXTURES else ""
 
     def first_embedding(self) -> Embedding:
         """Return the embedding before any value is known."""
@@ -107,6 +110,8 @@ class KernelModel:
             return self.fixed
         if isinstance(self.measure, Gaussian) and self.frame.measure is not self.measure:
             kernel = Whitened(kernel, self.measure.mean, self.measure.cov)
+        if self.frame.warp is not None:
+            kernel = Warped(kernel, self.frame.warp)
         return embed(kernel, self.measure)
 
     def search_kernels(self, x: FloatArray, values: FloatArray) -> tuple[Kernel, Kernel]:
@@ -123,16 +128,20 @@ class KernelModel:
 
     def given(self, x: FloatArray, values: FloatArray, kernel: Kernel) -> IntegralPosterior:
         """Return the posterior under one kernel."""
-        return self._condition(self._rule(kernel, x, thorough=False), values)
+        return self._condition(self._rule(kernel, x), values)
 
     def bisections(self, x: FloatArray, values: FloatArray, n: int, kernel: Kernel) -> FloatArray:
         """Return at most n points where the values are known worst under one kernel; see `bisections`."""
-        rule = self._rule(kernel, x, thorough=False)
-        return bisections(rule, rule.values(values), n)
+        rule = bayes_rule(self.embedding(kernel), x, prior_mean=self.prior_mean, thorough=False)
+        return bisections(rule, rule.values(self.frame.integrand(x, values)), n)
 
-    def forecast(self, x: FloatArray, values: FloatArray, new: FloatArray, kernel: Kernel) -> Forecast:
-        """Return the predictions under one kernel of the values at `new` points."""
-        return forecast(kernel, x, values, new, constant=self.prior_mean == "constant")
+    def forecast(self, points: FloatArray, values: FloatArray, new: FloatArray, kernel: Kernel) -> Forecast:
+        """Return the predictions under one kernel of the values at `new` points, in original coordinates both."""
+        constant = self.prior_mean == "constant"
+        if self.frame.warp is not None:
+            return forecast(Warped(kernel, self.frame.warp), points, values, new, constant=constant)
+        to_natural = self.frame.to_natural
+        return forecast(kernel, to_natural(points), values, to_natural(new), constant=constant)
 
     def conclude(self, points: FloatArray, values: FloatArray) -> IntegrationResult:
         """Return the posterior given values at points (n, d) in original coordinates.
@@ -171,22 +180,29 @@ class KernelModel:
             kernels = [member.kernel for member in found.members]
             weights = [member.weight for member in found.members]
         constant = self.prior_mean == "constant"
+        warp = self.frame.warp
         members = []
         for kernel in kernels:
-            rule = self._rule(kernel, x, thorough=False)
+            rule = self._rule(kernel, x)
             f = rule.values(values)
             members.append(
                 Conditioned(
-                    kernel,
+                    kernel if warp is None else Warped(kernel, warp),
                     rule.points,
                     Regression.of(rule.factor, f, constant=constant),
                     float(f[0]) if constant else 0.0,
                     self._condition(rule, values),
                 )
             )
-        return FittedProcess(tuple(members), np.array(weights), self.frame)
+        return FittedProcess(tuple(members), np.array(weights), self.frame if warp is None else Frame(self.measure))
 
-    def warn_of_misfit(self, result: IntegrationResult) -> None:
+    def warn(self, result: IntegrationResult) -> None:
+        """Warn when the values say that the answer is not to be trusted: see `remarks` and `_warn_of_misfit`."""
+        for remark in self._remarks(result.points, result.values) if result.rule.kind == "bayes" else ():
+            _warnings.warn(remark)
+        self._warn_of_misfit(result)
+
+    def _warn_of_misfit(self, result: IntegrationResult) -> None:
         """Warn when leave-one-out errors are far larger than the fitted kernel expects of its own samples."""
         if self.fixed is not None or len(result.rule) < 10 or result.rule.kind != "bayes":
             return
@@ -218,21 +234,39 @@ class KernelModel:
 
     def _notes(self, rule: Rule, values: FloatArray) -> str:
         trouble = "" if rule.status == "ok" else rule.status
-        return "; ".join(filter(None, [self.note, trouble, like_a_likelihood(values)]))
+        return "; ".join(filter(None, [self.note, trouble, *self._remarks(rule.points, rule.values(values))]))
+
+    def _remarks(self, points: FloatArray, values: FloatArray) -> list[str]:
+        """Return what the values say of the integrand."""
+        integrand = self.frame.integrand(self.frame.to_natural(points), values)
+        warp = self.frame.warp or Warp.of(self.measure)
+        return list(filter(None, [like_a_likelihood(integrand), endless_tail(warp, points, values)]))
 
     # Points are in natural coordinates from here on.
 
-    def _rule(self, kernel: Kernel, x: FloatArray, *, thorough: bool = True) -> Rule:
-        return bayes_rule(self.embedding(kernel), x, prior_mean=self.prior_mean, thorough=thorough)
+    def _rule(self, kernel: Kernel, x: FloatArray) -> Rule:
+        if self.frame.warp is not None:
+            # The constant of the mean is one of f, not of f times the ratio of the densities.
+            embedding, x = self.original_embedding(kernel), self.frame.to_original(x)
+        else:
+            embedding = self.embedding(kernel)
+        return bayes_rule(embedding, x, prior_mean=self.prior_mean, thorough=False)
 
     def _average(self, x: FloatArray, values: FloatArray, found: Fit) -> AveragedPosterior:
         components = tuple(self.given(x, values, member.kernel) for member in found.members)
         return AveragedPosterior(components, np.array([member.weight for member in found.members]))
 
     def _fit(self, x: FloatArray, values: FloatArray, draws: int) -> Fit:
-        return process.fit(
-            x, values, scale=self.prior.scale, families=self.families, prior_mean=self.prior_mean, draws=draws
-        )
+        """Fit, or return the last fit if it was of the same values and no draws are needed beyond its own."""
+        key = (x.tobytes(), values.tobytes())
+        if self._last is not None and draws == 0 and self._last[:2] == key:
+            return self._last[2]
+        found = process.fit(
+            x, self.frame.integrand(x, values), scale=self.prior.scale, families=self.families,
+            prior_mean=self.prior_mean, shape=self.frame.ratio(x), draws=draws,
+        )  # fmt: skip
+        self._last = (*key, found)
+        return found
 
     def _condition(self, rule: Rule, values: FloatArray) -> IntegralPosterior:
         if self.amplitude == "calibrated":
@@ -255,34 +289,6 @@ def _families(kernel: type[Stationary] | None, measure: Measure, prior: Lengthsc
     except TypeError:
         return SCALE_MIXTURES
     return FAMILIES
-
-
-def like_a_likelihood(values: FloatArray) -> str:
-    """Return a remark if the values look like those of a likelihood: none negative, and few make nearly all the sum.
-
-    The remark is for 20 values or more, of which a tenth make 99 % of the sum: a process on the values themselves then
-    knows little more than that the others are zero, while one on their logarithms sees all of them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> x = np.linspace(-5.0, 5.0, 50)
-    >>> like_a_likelihood(1.0 + x**2), like_a_likelihood(np.exp(-50.0 * x**2))[:38]
-    ('', 'the integrand looks like a likelihood:')
-    """
-    n = len(values)
-    if n < 20 or np.any(values < 0.0):
-        return ""
-    f, _ = process.normalise(values.reshape(n, -1))
-    descending = np.sort(f, axis=0)[::-1]
-    total = descending.sum(axis=0)
-    few = n // 10
-    if not np.all((total > 0.0) & (descending[:few].sum(axis=0) >= 0.99 * total)):
-        return ""
-    return (
-        f"the integrand looks like a likelihood: no value is negative, and {few} of {n} make 99 % of their sum. If it "
-        "is one, pass its logarithm to `fwbq.evidence`, which finds such a peak with far fewer evaluations"
-    )
 
 
 def _hold_all(points: FloatArray, sample: FloatArray) -> bool:

@@ -22,6 +22,10 @@ DesignFactory = Callable[..., Design | PointSet]
 #: Points the default design chooses among: a power of two, for the balance of Sobol points. Measured in one to five
 #: dimensions: more of them lower the error of smooth integrands by less than a refit does.
 CANDIDATES = 2048
+#: A fitted kernel that tells no more points apart is believed from so many points on. After fewer it may have been
+#: fitted where f happens to be a polynomial: of |x - c| |x - e| on [0, 1] eleven points missed everything between c and
+#: e, and the error was 44 times the half-width of the interval.
+FEWEST_BEFORE_RANK = 32
 
 
 def spread(embedding: Embedding, n: int, seed: np.random.SeedSequence) -> FloatArray:
@@ -44,6 +48,7 @@ def next_points(
     factory: DesignFactory | None,
     prior_mean: PriorMean,
     wanted: FloatArray,
+    fewest: int = 0,
 ) -> tuple[FloatArray, Reason | None, str]:
     """Return up to n points that are not among the known ones, and why there are fewer, if so.
 
@@ -64,6 +69,9 @@ def next_points(
         Mean of the process whose error the default design lowers.
     wanted : (at most n, d) array
         Points that the default begins with, if they are not known.
+    fewest : int
+        Until there are so many points in all, the default fills the largest gaps when the kernel tells no more points
+        apart.
 
     Returns
     -------
@@ -89,10 +97,26 @@ def next_points(
         warnings.simplefilter("ignore")  # that a design has ended is said in the status
         rest = design.take(n - len(first)) if n > len(first) else known[:0]
     points = np.concatenate([first, rest])
+    if len(points) < n and not isinstance(measure, Empirical):
+        missing = min(n, fewest - len(known)) - len(points)
+        points = np.concatenate([points, _gaps(np.concatenate([known, points]), candidates, missing, measure.scale)])
     if len(points) == n:
         return points, None, ""
     exhausted = isinstance(measure, Empirical) and len(there) + len(rest) >= len(candidates)
     return points, Reason.EXHAUSTED if exhausted else Reason.RANK, design.status
+
+
+def _gaps(known: FloatArray, candidates: FloatArray, n: int, scale: FloatArray) -> FloatArray:
+    """Return n of the candidates, each the farthest from all points so far, in units of the scale."""
+    chosen: list[FloatArray] = []
+    unit = np.where(scale > 0.0, scale, 1.0)
+    distance = np.full(len(candidates), np.inf)
+    for point in known:
+        distance = np.minimum(distance, np.sum(((candidates - point) / unit) ** 2, axis=1))
+    for _ in range(n):
+        chosen.append(candidates[int(np.argmax(distance))])
+        distance = np.minimum(distance, np.sum(((candidates - chosen[-1]) / unit) ** 2, axis=1))
+    return np.array(chosen).reshape(-1, candidates.shape[1])
 
 
 def witnesses(measure: Measure, known: int, n: int, seed: np.random.SeedSequence) -> FloatArray:

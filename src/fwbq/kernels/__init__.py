@@ -8,7 +8,7 @@
 
 from typing import Any
 
-from .. import _validate
+from .. import _validate, measures
 from .base import Column, Kernel
 from .composite import ProductKernel, Scaled, Sum
 from .differences import Differences
@@ -18,6 +18,7 @@ from .random_fourier import RandomFourier
 from .stationary import ExpQuad, Matern, Matern12, Matern32, Matern52, Stationary
 from .stein import Stein
 from .walsh import Walsh
+from .warped import Warped
 from .whitened import Whitened
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "Stein",
     "Sum",
     "Walsh",
+    "Warped",
     "Whitened",
     "from_spec",
 ]
@@ -61,7 +63,8 @@ def from_spec(spec: dict[str, Any]) -> Kernel:
     >>> from_spec(json.loads(json.dumps(ExpQuad(0.1).spec())))
     ExpQuad(lengthscale=0.1, variance=1.0)
     """
-    name = _validate.spec_type(spec, "kernel", {*_LEAVES, *_COMPOSITES, "Scaled", "RandomFourier", "Whitened"})
+    others = {"Scaled", "RandomFourier", "Warped", "Whitened"}
+    name = _validate.spec_type(spec, "kernel", {*_LEAVES, *_COMPOSITES, *others})
     try:
         if name in _LEAVES:
             return _LEAVES[name]._from_spec(spec)
@@ -72,6 +75,9 @@ def from_spec(spec: dict[str, Any]) -> Kernel:
             return Scaled(spec["scale"], kernel)
         if name == "Whitened":
             return Whitened(kernel, spec["mean"], spec["cov"])
+        if name == "Warped":
+            measure = measures.from_spec(spec["measure"])
+            return Warped(kernel, measures.Warp(measure, spec["powers"]))  # type: ignore[arg-type]
         return RandomFourier.from_frequencies(kernel, spec["frequencies"], spec["phases"])  # type: ignore[arg-type]
     except KeyError as missing:
         raise ValueError(f"`spec` of the kernel {name} lacks the entry {missing}") from None

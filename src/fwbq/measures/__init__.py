@@ -16,6 +16,7 @@ from .mixture import GaussianMixture
 from .product import Product
 from .truncated import TruncatedGaussian
 from .uniform import Uniform
+from .warp import Warp
 
 __all__ = [
     "Empirical",
@@ -25,6 +26,7 @@ __all__ = [
     "Product",
     "TruncatedGaussian",
     "Uniform",
+    "Warp",
     "as_measure",
     "from_spec",
 ]

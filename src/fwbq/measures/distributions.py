@@ -46,6 +46,10 @@ class Frozen:
         """Return the quantiles."""
         return np.asarray(self.distribution.icdf(q))
 
+    def isf(self, q: Any) -> Array:
+        """Return the quantiles, levels counted from above."""
+        return np.asarray(self.distribution.iccdf(q))
+
     def cdf(self, x: Any) -> Array:
         """Return the probability of values up to x."""
         return np.asarray(self.distribution.cdf(x))

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 #: How far a picture of a measure reaches from its expectation, in standard deviations.
-REACH = 3.0
+REACH = 2.4
 
 
-def extent(measure: Measure, coordinate: int, size: int, points: Array | None = None) -> Array:
+def extent(measure: Measure, coordinate: int, size: int, points: Array | None = None, reach: float = REACH) -> Array:
     """Return a grid along one coordinate: the bulk of the measure and the points, within the support."""
     middle, scale = float(measure.expectation[coordinate]), float(measure.scale[coordinate])
     if not (np.isfinite(middle) and np.isfinite(scale)):
         middle, scale = float(np.median(points[:, coordinate])) if points is not None else 0.0, 1.0
-    low, high = middle - REACH * scale, middle + REACH * scale
+    low, high = middle - reach * scale, middle + reach * scale
     if points is not None and len(points):
         margin = 0.05 * (np.ptp(points[:, coordinate]) or scale)
         low = min(low, float(points[:, coordinate].min()) - margin)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Functions drawn from the process beside its band: enough to see their shape, few enough to see the band.
 _DRAWN = 5
+#: How far a slice reaches from the expectation, in standard deviations: beyond lies 0.3 % of a Gaussian.
+_REACH = 3.0
 
 
 @styled
@@ -108,7 +110,7 @@ def process_slice(
         i = _validate.count(coordinates, "coordinates", minimum=0)
         if i >= d:
             raise ValueError(f"`coordinates` must be a coordinate, 0 to {d - 1}, or two of them; got {coordinates}")
-        grid = extent(measure, i, 161, found.points if d == 1 else None)
+        grid = extent(measure, i, 161, found.points if d == 1 else None, _REACH)
         x = np.tile(through, (len(grid), 1))
         x[:, i] = grid
         values = found.process.at(x)
@@ -130,7 +132,7 @@ def process_slice(
         ax.legend(ncols=2)
         return ax
     i, j = pair(coordinates, d)
-    first, second = (extent(measure, c, 41, found.points if d == 2 else None) for c in (i, j))
+    first, second = (extent(measure, c, 41, found.points if d == 2 else None, _REACH) for c in (i, j))
     u, v = np.meshgrid(first, second)
     x = np.tile(through, (u.size, 1))
     x[:, i], x[:, j] = u.ravel(), v.ravel()

@@ -17,6 +17,13 @@ FloatArray = NDArray[np.float64]
 #: However few values make most of the errors, the posterior has at least so many degrees of freedom: with two or fewer
 #: its variance would be infinite.
 LEAST_DF = 4.0
+#: An error is local when so small a part of the points makes nearly all of it (a third does for Gaussian errors of
+#: equal weight), and partly so up to the second number.
+LOCAL, SPREAD = 0.1, 0.25
+#: Scale of a local error, in units of what leaving out the points does to the estimate. Leaving out a point doubles the
+#: spacing there; the error of a kink grows with the square of the spacing, so what is left is about a quarter. In 288
+#: problems with kinks nine tenths of the errors were below 0.45 of that unit, whatever the kernel.
+LOCAL_SCALE = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,12 +41,15 @@ class Amplitudes:
         w_i e_i, so this is sum_i (w_i e_i)^2 / sum_i (w_i s_i)^2.
     kurtosis : float
         Mean fourth power of the standardised errors over the square of their mean square; 3 for Gaussian errors.
+    local : float or array
+        Scale of the error of the integral where it is local, sqrt(sum_i (w_i e_i)^2) / 4; 0 where it is spread.
     """
 
     ml: Any
     loo: Any
     influence: Any
     kurtosis: float
+    local: Any
 
     @property
     def largest(self) -> Any:
@@ -72,8 +82,10 @@ def amplitudes(rule: Rule, values: ArrayLike) -> Amplitudes:
     loo = leave_one_out(regression)
     w2 = rule.weights**2
     total = float(w2 @ variances)
-    influence = (w2 @ errors**2) / total if total > 0.0 else loo
-    return Amplitudes(regression.amplitude, loo, influence, _kurtosis(standardised_squares(regression)))
+    shifts = (w2 * errors.T**2).T
+    influence = shifts.sum(axis=0) / total if total > 0.0 else loo
+    kurtosis = _kurtosis(standardised_squares(regression))
+    return Amplitudes(regression.amplitude, loo, influence, kurtosis, _local(shifts))
 
 
 def influences(rule: Rule, values: ArrayLike) -> FloatArray:
@@ -93,6 +105,16 @@ def influences(rule: Rule, values: ArrayLike) -> FloatArray:
     squares = ((rule.weights * regression.leave_one_out()[0].T) ** 2).reshape(-1, len(rule))
     total = squares.sum(axis=1, keepdims=True)
     return np.asarray(np.sum(squares / np.where(total > 0.0, total, 1.0), axis=0))
+
+
+def _local(shifts: FloatArray) -> FloatArray:
+    """Return the scale of a local error, given the squares (w_i e_i)^2 of what leaving out each value does."""
+    total = shifts.sum(axis=0)
+    # 1 / sum share^2 is the number of points among which the error is shared.
+    share = shifts / np.where(total > 0.0, total, 1.0)
+    squares = np.sum(share**2, axis=0)
+    part = 1.0 / (len(shifts) * np.where(squares > 0.0, squares, 1.0))
+    return np.asarray(LOCAL_SCALE * np.sqrt(total) * np.clip((SPREAD - part) / (SPREAD - LOCAL), 0.0, 1.0))
 
 
 def _kurtosis(squares: FloatArray) -> float:
@@ -117,6 +139,10 @@ def calibrated(rule: Rule, values: ArrayLike) -> IntegralPosterior:
     (Satterthwaite, Biometrics Bulletin 2, 1946): where few values make most of the errors, as at a peak, there are as
     many degrees of freedom as that, though not fewer than four.
 
+    At a kink the errors of neighbouring points all have one sign, which no stationary process expects, and elsewhere
+    there are none, which makes the process sure of itself. So where few values make nearly all of the error, the scale
+    is at least a quarter of what leaving them out does to the estimate.
+
     Parameters
     ----------
     rule : Rule
@@ -135,5 +161,8 @@ def calibrated(rule: Rule, values: ArrayLike) -> IntegralPosterior:
     factor = np.where(estimates.ml > 0.0, estimates.largest / np.where(estimates.ml > 0.0, estimates.ml, 1.0), 1.0)
     with np.errstate(over="ignore"):
         scale, a = posterior.scale * np.sqrt(factor), posterior.amplitude * factor
+        local = np.ldexp(estimates.local, normalise(rule.values(values))[1])
+        wider = np.where(scale > 0.0, np.maximum(local / np.where(scale > 0.0, scale, 1.0), 1.0), 1.0)
+        scale, a = scale * wider, a * wider**2
     few = max(2.0 * len(rule) / max(estimates.kurtosis - 1.0, 1.0), LEAST_DF)
     return IntegralPosterior(posterior.mean, scale, min(posterior.df, few), a)

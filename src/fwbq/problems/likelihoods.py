@@ -89,10 +89,6 @@ def _standard(d: int) -> Gaussian:
     return Gaussian(np.zeros(d), np.eye(d))
 
 
-def _log_standard(x: Array) -> Array:
-    return np.asarray(-0.5 * np.sum(x * x, axis=1) - 0.5 * x.shape[1] * np.log(2.0 * np.pi))
-
-
 def _quadratic_form(x: Array, centre: Array, precision: Array) -> Array:
     r = x - centre
     return np.asarray(np.einsum("ni,ij,nj->n", r, precision, r))

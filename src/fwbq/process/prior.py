@@ -27,7 +27,9 @@ class LengthscalePrior:
 
     The three numbers are a choice, and a wide one: 95 % of the prior lies within factors of 11 of the centre. With
     n = 10 values 95 % intervals held the truth in 96 to 98 % of 132 rough and smooth problems in one to three
-    dimensions.
+    dimensions. Halved or doubled one at a time, they changed the widths of intervals at n = 20 by 4 % at most
+    (geometric mean over the 20 integrals of benchmarks/constants.py); 17 to 19 of the 20 held the truth, 19 as they
+    are.
 
     Attributes
     ----------
@@ -81,5 +83,6 @@ class LengthscalePrior:
         return [(float(m - 10.0 * s), float(m + 10.0 * s)) for m, s in zip(location, sd, strict=True)]
 
 
+# Mean and standard deviation of the log share, as the docstring of the prior says.
 _SHARE_LOCATION = log(1e-4)
 _SHARE_SCALE = 3.0 * log(10.0)

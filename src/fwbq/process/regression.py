@@ -62,7 +62,7 @@ class Regression:
         """
         if not constant:
             return cls(factor, values)
-        return cls(factor, values - values[0], np.ones((factor.size, 1)))
+        return cls(factor, relative(values), np.ones((factor.size, 1)))
 
     @property
     def rank(self) -> int:
@@ -209,6 +209,24 @@ class Regression:
         q, r = self._triangle
         U = scipy.linalg.solve_triangular(r, basis.T - (q @ r).T @ B, trans="T", check_finite=False)
         return Prediction(mean + basis @ self.coefficients, B, np.asarray(U))
+
+
+def relative(values: FloatArray, shape: FloatArray | None = None) -> FloatArray:
+    """Return values (n,) or (n, m) less the multiple of the shape (n,) that is right where the shape is largest.
+
+    Without a shape the first value is taken from all.
+
+    Examples
+    --------
+    >>> relative(np.array([2.0, 3.0]), np.array([1.0, 2.0])).tolist()
+    [0.5, 0.0]
+    """
+    if shape is None:
+        return np.asarray(values - values[0])
+    top = int(np.argmax(shape))
+    rest = values - np.multiply.outer(shape / shape[top], values[top])
+    # Three operations were rounded: what is no larger than that is zero, as for a multiple of the shape.
+    return np.where(np.abs(rest) <= 4.0 * np.finfo(float).eps * np.abs(values), 0.0, rest)
 
 
 @dataclass(frozen=True, eq=False)

@@ -285,8 +285,10 @@ class GramWorstCase:
             converged = bool(np.all(np.abs(step) <= 1e-15 * np.max(np.abs(w))))
             w = w + step
             if constant:
-                # What rounding of large terms left missing is spread evenly, for a sum of one to the last digits.
-                w = w + (1.0 - math.fsum((self._scale * w).tolist())) / (self.size * self._scale)
+                # What rounding of large terms left missing is spread over the points, for a sum of one to the last
+                # digits: evenly, but for points where the kernel is large, which get less.
+                missing = 1.0 - math.fsum((self._scale * w).tolist())
+                w = w + self._scale * (missing / float(self._scale @ self._scale))
             Kw = self._exact.dot(w)
             yield w, self._evaluate(w, Kw)
             if converged:

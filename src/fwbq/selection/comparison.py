@@ -382,18 +382,21 @@ class Comparison:
         history = [(s.n, float(np.hypot(*s.evidences.log_sd[[first, second]]))) for s in self.stages]
         usable = [(n, sd) for n, sd in history if sd > 0.0]
         if len(usable) < 2 or gap <= 0.0:
-            return "cannot be said: too few rounds, or the two leading models are level"
+            return "cannot be predicted: there are too few rounds, or the two leading models have equal probability"
         (n0, s0), (n1, s1) = usable[0], usable[-1]
         rate = np.log(s0 / s1) / np.log(n1 / n0)
         if rate <= 0.05:
-            return "cannot be said: the error does not fall yet"
+            return "cannot be predicted: the numerical error has not fallen from round to round yet"
         from scipy.special import ndtri
 
         # Not below what has been spent: a rival further down may be what keeps the decision open.
         with np.errstate(over="ignore"):
             needed = n1 * max(s1 * float(ndtri(level)) / gap, 1.0) ** (1.0 / rate)
         if not needed < 1e9:
-            return "more than a billion points for each of the two leading models: they are level, for all that matters"
+            return (
+                "more than a billion points for each of the two leading models: their posterior probabilities are too "
+                "close to be told apart by computing more"
+            )
         return (
             f"about {int(np.ceil(needed)):,} points for each of the two leading models, {label(self.names[first])} and "
             f"{label(self.names[second])} (now {n1}; the error falls like n^-{rate:.1f})"

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from ..inference.assessment import EXPANDED
 from ..kernels import Kernel, Matern52
 from ..process import log_likelihood_gradient
 from .evidence import Evidences
@@ -56,9 +57,15 @@ class LogProcess:
         \log Z_i = \log \int e^{m_i}\,\mathrm{d}p + \int \pi_i(x)\,(\ell_i - m_i)(x)\,\mathrm{d}x, \qquad
         \pi_i \propto p\,e^{m_i},
 
-    which is Student-t with scale\ :sup:`2` = :math:`a_i \iint \pi_i c\, \pi_i`. To it is added the square of the
-    second-order term :math:`\tfrac12 a_i (\int \pi_i c(x, x) - \iint \pi_i c\,\pi_i)` and the error of
-    the sum over the nodes, which counts where few of them carry it. The amplitude is the larger of the
+    which is Student-t with scale\ :sup:`2` = :math:`a_i \iint \pi_i c\, \pi_i`. The second-order term has the
+    expectation
+
+    .. math:: \tfrac12 \Big(\int \pi_i \min(a_i c(x, x), 4) - a_i \iint \pi_i c\,\pi_i\Big) \ge 0,
+
+    by which the first expression is too low: a mean that runs smoothly between the points cannot know the height of
+    a peak there, and the exponential of what it does not know is larger than one on average. It is added to the log
+    evidence, and its square to the variance; so is the error of the sum over the nodes, which counts where few of
+    them carry it. The amplitude is the larger of the
     maximum-likelihood one and the mean squared leave-one-out residual weighed by the square root of the likelihood:
     where the likelihood is large, errors matter, and there the process is often rougher than elsewhere.
 
@@ -125,10 +132,9 @@ class LogProcess:
             np.exp(share, out=share)
             total = share.sum(axis=0)
             share /= total
-            centre[part] = peak + np.log(total)
-            point = spread @ share
-            first = amplitude[part] * np.clip(_double_sum(kernel, at, B, o, share), 0.0, point)
-            second = 0.5 * (amplitude[part] * point - first)
+            first = amplitude[part] * np.clip(_double_sum(kernel, at, B, o, share), 0.0, spread @ share)
+            second = 0.5 * np.maximum(_bounded_mean(spread, amplitude[part], share) - first, 0.0)
+            centre[part] = peak + np.log(total) + second
             variance[part] = first + second**2
             if not at.exact:
                 variance[part] += _node_variance(at, share)
@@ -143,6 +149,17 @@ class LogProcess:
                 np.zeros(m),
             ),
         )
+
+
+def _bounded_mean(spread: Array, amplitude: Array, share: Array) -> Array:
+    """Mean of min(a c(x, x), 4) under the weights `share` (Q, m), (m,)."""
+    out = amplitude * (spread @ share)
+    # The bound is met by few models, those whose likelihood is steep: a product serves the others.
+    beyond = np.flatnonzero(amplitude * spread.max() > EXPANDED)
+    if len(beyond):
+        bounded = np.minimum(np.multiply.outer(spread, amplitude[beyond]), EXPANDED)
+        out[beyond] = np.einsum("qm,qm->m", bounded, share[:, beyond])
+    return np.asarray(out)
 
 
 def _levelled(F: Array) -> Array:

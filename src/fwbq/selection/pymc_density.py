@@ -10,6 +10,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .. import _validate
+
 Array = NDArray[np.float64]
 
 _IMPROPER = ("FlatRV", "HalfFlatRV")
@@ -39,12 +41,7 @@ class PyMCDensity:
     @classmethod
     def compiled(cls, model: Any) -> Self:
         """Return the density of a PyMC model."""
-        try:
-            import pymc as pm
-        except ImportError as error:
-            raise ImportError(
-                'a PyMC model needs PyMC, which is not installed: pip install "fwbq[pymc]"', name="pymc"
-            ) from error
+        pm = _validate.extra("pymc", "pymc", "a model from PyMC")
         if not isinstance(model, pm.Model):
             raise TypeError(
                 f"`model` must be a pymc.Model, got {type(model).__name__}: pass the m of `with pm.Model() as m`"
@@ -104,8 +101,7 @@ def starting_values(model: Any, given: Mapping[str, ArrayLike] | None = None) ->
     for name in given or {}:
         if name not in known:
             raise ValueError(f"`start` names {name!r}, but the free variables of `model` are {', '.join(known)}")
-    from pymc.initial_point import make_initial_point_fn
-
+    make = _validate.extra("pymc.initial_point", "pymc", "a model from PyMC").make_initial_point_fn
     chosen = {known[name]: np.asarray(value, dtype=float) for name, value in (given or {}).items()}
-    point = make_initial_point_fn(model=model, overrides=chosen)(None)
+    point = make(model=model, overrides=chosen)(None)
     return np.concatenate([np.ravel(point[each.name]) for each in model.value_vars]).astype(float)

@@ -21,7 +21,7 @@ from .contenders import Contenders, Numbered
 from .evidence import Evidences
 from .map_probability import leader, map_probabilities
 from .model import Family, Model, ModelFamily, families
-from .shared import CARRIED, Block, Shared
+from .shared import CARRIED, UNDERSTATED, Block, Shared
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
+#: Points of the last round by default, the most in the box plots of the paper, and of the first one, the fewest there;
+#: from round to round they double.
 _BUDGET = 200
 _FIRST = 10
 _LEAST = 3  # points: an amplitude and a constant are learnt from them, and one degree of freedom must remain
@@ -225,7 +227,7 @@ def compare_families(
             if size < min(_DECIDE, sizes[-1]) and any(taken):
                 continue
             decided = _decided(evidences, log_prior, best, float(chances[best]), stop, tol, seed)
-            if decided:
+            if decided and not any(isinstance(runner, Shared) and runner.unknown().any() for runner in runners):
                 reason, status = Reason.DECIDED, decided
                 break
             if not sum(taken):
@@ -265,15 +267,25 @@ def _affordable(runners: Sequence[Shared | Contenders], size: int, spent: int, l
 
 
 def _warn_of_linear(runners: Sequence[Shared | Contenders], names: tuple[Hashable, ...], best: int) -> None:
-    """Warn when the leading model's likelihood is carried by hardly any of the points of a linear process."""
+    """Warn when a linear process cannot say the evidence of the leading model, or understates its error."""
     for runner in runners:
-        if isinstance(runner, Shared) and runner.evidence == "linear" and best in runner.slots[runner.active]:
-            carried = float(runner.carried()[list(runner.slots[runner.active]).index(best)])
-            if carried < CARRIED:
-                _warnings.warn(
-                    f"the likelihood of the leading model {names[best]!r} is carried by {carried:.2g} of its points: a "
-                    'linear process cannot tell its evidence from so few; use evidence="log", or more points',
-                )
+        if not isinstance(runner, Shared) or runner.evidence != "linear" or best not in runner.slots[runner.active]:
+            continue
+        j = list(runner.slots[runner.active]).index(best)
+        carried = float(runner.carried()[j])
+        if carried < CARRIED:
+            _warnings.warn(
+                f"the likelihood of the leading model {names[best]!r} is carried by {carried:.2g} of its points: a "
+                'linear process cannot tell its evidence from so few; use evidence="log", or more points',
+            )
+            continue
+        factor = runner.understatement(j)
+        if factor > UNDERSTATED:
+            _warnings.warn(
+                f"the stated error of the leading model {names[best]!r} may be too small: with an amplitude from "
+                f"leave-one-out predictions it would be {factor:.2g} times larger, so that the kernel does not fit its "
+                'likelihood; use evidence="log", or another `kernel`',
+            )
 
 
 def _rounds(n: int | None, stages: Sequence[int] | None) -> tuple[int, ...]:

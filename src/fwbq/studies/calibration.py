@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _files
 from .._gauss import gauss_legendre, tensor_grid
 from ..chema import Dataset, KineticFamily, compare
 from ..chema.likelihood import candidate_models, log_likelihood_block
@@ -309,11 +310,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given.out.mkdir(parents=True, exist_ok=True)
     tables = study(*((3, 10) if given.quick else (20, 100)), given.workers)
     for name, table in tables.items():
-        table.to_csv(given.out / f"{name}.csv", index=False)
+        _files.write(given.out / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
     for name in ("coverage_pooled", "coverage_by_size", "calibration_curve", "racing"):
         sys.stdout.write(f"{name}\n{tables[name].round(4).to_string(index=False)}\n\n")
+    from .. import plots
+
     fig = figure(tables["coverage_pooled"], tables["calibration_curve"], tables["racing"])
-    fig.savefig(given.out / "calibration.png", dpi=120)
+    plots.save(fig.axes, given.out / "calibration.png")
 
 
 if __name__ == "__main__":

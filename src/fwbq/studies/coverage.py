@@ -1,7 +1,8 @@
 """How often do the intervals hold the truth, and how far off is the answer? The study behind docs/coverage.md.
 
 Every problem is drawn at random from a family of `fwbq.problems`, integrated with n evaluations by each method, and
-compared with its exact value. Run it with ``python -m fwbq.studies.coverage --out DIR``.
+compared with its exact value; problems with singular ends and kinks are integrated to a tolerance too. Run it with
+``python -m fwbq.studies.coverage --out DIR``.
 """
 
 from __future__ import annotations
@@ -14,17 +15,18 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from math import sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from .. import problems
+from .. import _files, problems
 from .._gauss import tensor_grid
+from ..designs.qmc import scrambled_engine
 from ..embeddings import embed
 from ..integration import integrate
 from ..kernels import ExpQuad
-from ..problems import Problem
+from ..problems import Problem, edges
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,12 +48,24 @@ GROUPS: dict[str, str] = {
     "hinge": "kink",
     "genz-discontinuous": "step",
     "halfspace": "step",
+    "edge-power": "edge",
+    "edge-log": "edge",
+    "kink-1": "kink",
+    "kink-1.5": "kink",
+    "tail-t": "tail",
+    "tail-pareto": "tail",
+    "tail-lognorm": "tail",
+    "tail-gamma": "tail",
 }
+FAMILIES = problems.FAMILIES | edges.FAMILIES
 DIMS = (1, 2, 3, 5)
-SIZES = (10, 30, 100)
-#: Problems per family, dimension and n: fewer where each costs more.
-REPLICATES = {10: 30, 30: 16, 100: 6}
-QUICK_REPLICATES = {10: 4, 30: 2}
+#: Problems per family and n, shared evenly by its dimensions. One integral takes 0.2 to 1 s of processor time.
+PROBLEMS = {20: 100, 100: 100}
+QUICK_PROBLEMS = {20: 4}
+#: Groups that are integrated to tolerances too, and problems per family and tolerance.
+STOPPED = ("edge", "kink")
+TOLERANCES = (1e-3, 1e-4)
+STOPS = 50
 LEVELS = (0.68, 0.95)
 #: Independent scrambles of the Sobol rule; each has n / 5 points.
 SCRAMBLES = 5
@@ -67,7 +81,12 @@ def bayesian(problem: Problem, n: int, seed: int) -> Answer:
 
 
 def fixed_expquad(problem: Problem, n: int, seed: int) -> Answer:
-    """Return the same with one ExpQuad kernel of the measure's scale, amplitude marginalised."""
+    """Return the same with one ExpQuad kernel of the measure's scale, amplitude marginalised.
+
+    Nothing under heavy tails, where each kernel costs a double integral by quadrature.
+    """
+    if "tail" in problem.tags:
+        return _nothing(float("nan"))
     kernel = ExpQuad(problem.measure.scale)
     embed(kernel, problem.measure)
     result = integrate(problem.f, problem.measure, n=n, kernel=kernel, amplitude="marginal", rng=seed, progress=False)
@@ -82,12 +101,10 @@ def monte_carlo(problem: Problem, n: int, seed: int) -> Answer:
 
 def sobol(problem: Problem, n: int, seed: int) -> Answer:
     """Return the mean of five scrambled Sobol rules of n / 5 points with the Student-t interval of their spread."""
-    from scipy.stats import qmc
-
     size = n // SCRAMBLES
     means = []
     for generator in np.random.default_rng(seed).spawn(SCRAMBLES):
-        engine = qmc.Sobol(problem.measure.uniform_dim, seed=generator)
+        engine = scrambled_engine("sobol", problem.measure.uniform_dim, generator)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # sizes that are no power of two
             means.append(problem.f(problem.measure.from_uniform(engine.random(size))).mean())
@@ -96,14 +113,16 @@ def sobol(problem: Problem, n: int, seed: int) -> Answer:
 
 def sobol_once(problem: Problem, n: int, seed: int) -> Answer:
     """Return the mean over one scrambled Sobol rule of all n points; it has no interval."""
-    from scipy.stats import qmc
-
-    engine = qmc.Sobol(problem.measure.uniform_dim, seed=np.random.default_rng(seed))
+    engine = scrambled_engine("sobol", problem.measure.uniform_dim, np.random.default_rng(seed))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         f = problem.f(problem.measure.from_uniform(engine.random(n)))
-    nothing = (float("nan"), float("nan"))
-    return float(f.mean()), float("nan"), dict.fromkeys(LEVELS, nothing)
+    return _nothing(float(f.mean()))
+
+
+def _nothing(mean: float) -> Answer:
+    """Return an answer without an interval."""
+    return mean, float("nan"), dict.fromkeys(LEVELS, (float("nan"), float("nan")))
 
 
 def _central(f: np.ndarray, n: int, *, gaussian: bool) -> Answer:
@@ -129,7 +148,7 @@ def one(
     family: str, dim: int, n: int, replicate: int, methods: Sequence[str] = tuple(METHODS)
 ) -> list[dict[str, object]]:
     """Return one row per method for one random problem; the problem is the same for every n and method."""
-    problem = problems.draw(family, dim, np.random.default_rng([replicate, dim, *family.encode()]))
+    problem = _draw(family, dim, replicate)
     rows: list[dict[str, object]] = []
     for method in methods:
         with warnings.catch_warnings():
@@ -149,6 +168,79 @@ def one(
     return rows
 
 
+def _draw(family: str, dim: int, replicate: int) -> Problem:
+    return FAMILIES[family].draw(dim, np.random.default_rng([replicate, dim, *family.encode()]))
+
+
+def one_stop(family: str, dim: int, tol: float, replicate: int) -> dict[str, object]:
+    """Return a row for one random problem integrated to a tolerance."""
+    problem = _draw(family, dim, replicate)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        result = integrate(problem.f, problem.measure, tol=tol, rng=replicate, progress=False)
+    low, high = result.interval(0.95)
+    return {
+        "family": family, "group": GROUPS[family], "d": dim, "tol": tol, "replicate": replicate,
+        "evaluations": result.n_evaluations, "reached": result.success, "error": abs(result.mean - problem.value),
+        "covered95": bool(low <= problem.value <= high),
+    }  # fmt: skip
+
+
+def run_stops(
+    families: Iterable[str] = tuple(GROUPS),
+    tolerances: Sequence[float] = TOLERANCES,
+    count: int = STOPS,
+    *,
+    jobs: int = 1,
+) -> pd.DataFrame:
+    """Integrate problems of the groups `STOPPED` to tolerances.
+
+    Parameters
+    ----------
+    families : iterable of str
+        Those of other groups are left out.
+    tolerances : sequence of float
+    count : int
+        Problems per family and tolerance, shared evenly by its dimensions.
+    jobs : int
+        Processes.
+
+    Returns
+    -------
+    DataFrame
+        One row per problem and tolerance: evaluations, whether the tolerance was reached, error, coverage.
+
+    Examples
+    --------
+    >>> frame = run_stops(["kink-1", "tail-t"], [1e-2], 2)
+    >>> len(frame), set(frame.family), bool((frame.evaluations >= 20).all())
+    (2, {'kink-1'}, True)
+    """
+    import pandas as pd
+
+    tasks = [
+        (family, dim, tol, replicate)
+        for tol in tolerances
+        for family in families
+        if GROUPS.get(family) in STOPPED
+        for dim, replicate in _shared(family, DIMS, count)
+    ]
+    return pd.DataFrame(_mapped(one_stop, tasks, jobs))
+
+
+def _shared(family: str, dims: Sequence[int], count: int) -> list[tuple[int, int]]:
+    """Return (dimension, replicate) of `count` problems, shared evenly by those dimensions that the family has."""
+    own = [dim for dim in dims if dim in FAMILIES[family].dims]
+    return [(own[j % len(own)], j // len(own)) for j in range(count)] if own else []
+
+
+def _mapped(function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], jobs: int) -> list[Any]:
+    if jobs == 1:
+        return [function(*task) for task in tasks]
+    with ProcessPoolExecutor(jobs) as pool:
+        return list(pool.map(function, *zip(*tasks, strict=True), chunksize=4))
+
+
 def run(
     families: Iterable[str] = tuple(GROUPS),
     dims: Iterable[int] = DIMS,
@@ -164,7 +256,7 @@ def run(
     families, dims : iterables
         Which families of `fwbq.problems`, in which of their dimensions.
     replicates : dict, optional
-        Number of problems for each n.
+        Number of problems per family for each n, shared evenly by its dimensions.
     jobs : int
         Processes.
     methods : sequence of str
@@ -183,23 +275,15 @@ def run(
     """
     import pandas as pd
 
-    wanted = REPLICATES if replicates is None else replicates
+    wanted = PROBLEMS if replicates is None else replicates
     dims = tuple(dims)
     tasks = [
-        (family, dim, n, replicate)
+        (family, dim, n, replicate, tuple(methods))
         for n, count in sorted(wanted.items(), reverse=True)  # the long ones first, so that no process is left waiting
         for family in families
-        for dim in dims
-        if dim in problems.FAMILIES[family].dims
-        for replicate in range(count)
+        for dim, replicate in _shared(family, dims, count)
     ]
-    if jobs == 1:
-        rows = [row for task in tasks for row in one(*task, methods)]
-    else:
-        with ProcessPoolExecutor(jobs) as pool:
-            results = pool.map(one, *zip(*tasks, strict=True), [tuple(methods)] * len(tasks), chunksize=4)
-            rows = [row for part in results for row in part]
-    return pd.DataFrame(rows)
+    return pd.DataFrame([row for part in _mapped(one, tasks, jobs) for row in part])
 
 
 def summary(frame: pd.DataFrame, by: Sequence[str] = ("family", "d", "n", "method")) -> pd.DataFrame:
@@ -255,26 +339,27 @@ class _Ridge:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the study and write ``coverage.csv``, ``summary.csv``, ``pooled.csv``, ``gauss.csv`` and ``coverage.png``."""
+    """Run the study; write ``coverage``, ``families``, ``pooled``, ``stops``, ``gauss`` (.csv) and ``coverage.png``."""
     parser = argparse.ArgumentParser(prog="python -m fwbq.studies.coverage", description=main.__doc__)
     parser.add_argument("--out", type=Path, required=True, help="directory for the tables and the figure")
     parser.add_argument("--quick", action="store_true", help="a few problems only: about a minute")
     parser.add_argument("--jobs", type=int, default=min(os.cpu_count() or 1, 8), help="processes")
-    parser.add_argument("--families", nargs="*", default=list(GROUPS), choices=list(problems.FAMILIES))
+    parser.add_argument("--families", nargs="*", default=list(GROUPS), choices=list(GROUPS))
+    parser.add_argument("--problems", type=int, help="problems per family and n, and half as many per tolerance")
     options = parser.parse_args(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
-    frame = run(
-        options.families,
-        (1, 2) if options.quick else DIMS,
-        QUICK_REPLICATES if options.quick else REPLICATES,
-        jobs=options.jobs,
-    )
-    frame.to_csv(options.out / "coverage.csv", index=False)
-    summary(frame).to_csv(options.out / "summary.csv", index=False)
-    pooled = summary(frame, ("group", "method"))
-    pooled.to_csv(options.out / "pooled.csv", index=False)
-    gauss = gauss_hermite(seeds=1 if options.quick else 5)
-    gauss.to_csv(options.out / "gauss.csv", index=False)
+    counts, stopped = (QUICK_PROBLEMS, 2) if options.quick else (PROBLEMS, STOPS)
+    if options.problems is not None:
+        counts, stopped = dict.fromkeys(counts, options.problems), max(1, options.problems // 2)
+    frame = run(options.families, (1, 2) if options.quick else DIMS, counts, jobs=options.jobs)
+    pooled = summary(frame, ("group", "n", "method"))
+    tables = {"coverage": frame, "families": summary(frame, ("family", "n", "method")), "pooled": pooled}
+    stops = run_stops(options.families, count=stopped, jobs=options.jobs)
+    if len(stops):
+        tables["stops"] = stops
+    gauss = tables["gauss"] = gauss_hermite(seeds=1 if options.quick else 5)
+    for name, table in tables.items():
+        _files.write(options.out / f"{name}.csv", table.to_csv(index=False))
     from .. import plots
     from ..plots import studies as figures
 

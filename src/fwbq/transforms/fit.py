@@ -19,7 +19,11 @@ MOST_POINTS = 4096
 #: Where the search begins, and the centre and spread (in logarithms) of a weak prior on the scales. Scales that the
 #: values do not determine stay there instead of running away.
 SCALE, SPREAD = 0.3, 3.0
+#: Where the search for the decay begins: between that of functions with jumps (2) and that of functions with a
+#: square-integrable derivative (3).
 DECAY = 2.5
+#: Where the search stays. Scales are held by their prior: these bounds are for the first steps only. At a decay of 1,
+#: that of noise, the variance of the kernel is infinite; a decay of 4 is beyond that of every smooth function.
 SCALE_RANGE = (1e-6, 1e3)
 DECAY_RANGE = (1.1, 4.0)
 #: Eigenvalues below this part of the largest are lost in the rounding of the transform.

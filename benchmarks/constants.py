@@ -1,0 +1,155 @@
+"""What the constants of the search for kernels and of evidences do: each halved, doubled or left out, on known truths.
+
+``python benchmarks/constants.py [integral | evidence] [name ...]``. For each setting a row: how many 95 % intervals
+hold the truth, how wide they are and how large the errors, relative to the constants as they are (geometric means over
+the problems, errors not below a hundredth of the stated standard deviation), and the processor time relative to theirs.
+Another value makes a run choose other points, which alone changes errors and widths of single problems by factors: of
+nine evidences a mean of 0.8 or 1.2 says nothing.
+"""
+
+import importlib
+import sys
+import time
+import warnings
+
+import numpy as np
+
+import fwbq
+from fwbq import problems
+from fwbq.problems.likelihoods import LIKELIHOODS
+
+SEARCH, PRIOR = "fwbq.process.search", "fwbq.process.prior.LengthscalePrior"
+ACQUISITION, NODES, RUN = "fwbq.inference.acquisition", "fwbq.inference.nodes", "fwbq.inference.run"
+ASSESSMENT, ZEROS, SURROGATE = "fwbq.inference.assessment", "fwbq.inference.zeros", "fwbq.inference.surrogate"
+
+#: (where, name, other values)
+INTEGRAL = [
+    (PRIOR, "centre", (1.0, 4.0)),
+    (PRIOR, "common", (0.5, 2.0)),
+    (PRIOR, "apart", (0.35, 1.4)),
+    (SEARCH, "MOST_POINTS", (20,)),
+    (SEARCH, "DRAWS", (8, 32)),
+    (SEARCH, "MEMBERS", (4, 16)),
+    (SEARCH, "FEWEST_DRAWS", (1, 6)),
+    (SEARCH, "LEAST_PROBABILITY", (2e-2, 2e-4)),
+    (SEARCH, "NEGLIGIBLE", (5e-2, 5e-4)),
+    (SEARCH, "HOPELESS", (5.0, 20.0)),
+    (SEARCH, "FIRST_LOOK", ((0.0,), tuple(np.arange(-4.0, 3.1, 0.5)))),
+    (SEARCH, "NEXT_LOOK", ((0.0,), tuple(np.arange(-3.0, 1.1, 0.25)))),
+    (SEARCH, "SHARE_LOOK", ((0.0,), (0.0, -0.75, -1.5, -2.25))),
+    (SEARCH, "_STUDENT_DF", (2.0, 20.0)),
+]
+EVIDENCE = [
+    (ACQUISITION, "_CANDIDATES", (200, 800)),
+    (ACQUISITION, "_WIDE", (0, 300)),
+    (ACQUISITION, "_DRAWS", (200, 800)),
+    (ACQUISITION, "_QUADRATURE", (1.0 / 3.0, 1.0)),
+    (NODES, "_CONTROLS", (4, 24)),
+    (NODES, "_AROUND", (12, 48)),
+    (NODES, "_AROUND_DF", (4.0, 30.0)),
+    (NODES, "_ATTEMPTS", (1, 6)),
+    (RUN, "_GROWTH", (0.05, 0.2)),
+    (RUN, "_REFIT", (1.01, 1.5)),
+    (RUN, "_FEW", ((128, 4), (1024, 4))),
+    (RUN, "_MANY", ((1024, 8), (8192, 8))),
+    (ASSESSMENT, "_DOUBLE", (512, 2048)),
+    (SURROGATE, "RELATIVE", (2.5, 10.0)),
+    (SURROGATE, "DEPTH", (5.0, 20.0)),
+    (ZEROS, "_VARIANCE", (100.0, 1600.0)),
+    (ZEROS, "_LENGTHS", ((2.5,), (0.5, 1.0, 2.5, 6.0, 15.0))),
+]
+SMOOTH_AND_ROUGH = (
+    "genz-oscillatory", "genz-corner-peak", "genz-gaussian", "genz-continuous", "matern12-uniform", "matern52-gaussian",
+    "gaussian-bumps", "normal-evidence", "quadratic", "hinge",
+)  # fmt: skip
+LIKELIHOODS_USED = (
+    "gaussian, d=3, 50 times narrower", "banana", "student", "logistic", "poisson", "cut", "two modes", "funnel",
+    "decay",
+)  # fmt: skip
+
+
+def integrals() -> list[tuple[float, float, bool]]:
+    """(error, standard deviation, whether the interval holds the truth) of integrals with n = 20."""
+    rows = []
+    for family in (problems.FAMILIES[name] for name in SMOOTH_AND_ROUGH):
+        for d in (1, 2):
+            problem = family.draw(d, np.random.default_rng(d))
+            found = fwbq.integrate(problem.f, problem.measure, n=20, rng=d, progress=False)
+            low, high = found.interval(0.95)
+            rows.append((abs(found.mean - problem.value), 0.25 * (high - low), low <= problem.value <= high))
+    return rows
+
+
+def evidences() -> list[tuple[float, float, bool]]:
+    """The same of log evidences with n = 60."""
+    rows = []
+    for name in LIKELIHOODS_USED:
+        problem = LIKELIHOODS[name](np.random.default_rng(1))
+        found = fwbq.evidence(problem.log_likelihood, problem.prior, n=60, rng=1, progress=False)
+        low, high = found.interval(0.95)
+        rows.append((abs(found.log_evidence - problem.log_evidence), found.sd, low <= problem.log_evidence <= high))
+    return rows
+
+
+def place(where: str):
+    """The module or class of that name."""
+    try:
+        return importlib.import_module(where)
+    except ModuleNotFoundError:
+        module, _, name = where.rpartition(".")
+        return getattr(importlib.import_module(module), name)
+
+
+def with_constant(holder, name, value):
+    """Set a constant of a module, or the default of a field of a dataclass."""
+    if isinstance(holder, type):
+        fields = list(holder.__dataclass_fields__)
+        defaults = list(holder.__init__.__defaults__)
+        defaults[fields.index(name) - len(fields)] = value
+        holder.__init__.__defaults__ = tuple(defaults)
+    else:
+        setattr(holder, name, value)
+
+
+def measured(run) -> tuple[np.ndarray, np.ndarray, int, float]:
+    """Errors, standard deviations, intervals that hold the truth, and processor time."""
+    begin = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        error, sd, held = (np.array(column) for column in zip(*run(), strict=True))
+    return error, sd, int(held.sum()), time.process_time() - begin
+
+
+def ratio(a: np.ndarray, b: np.ndarray) -> float:
+    """Geometric mean of a / b where both are known."""
+    kept = np.isfinite(a) & np.isfinite(b) & (b > 0.0) & (a > 0.0)
+    return float(np.exp(np.mean(np.log(a[kept] / b[kept]))))
+
+
+def main(arguments: list[str]) -> None:
+    """Print one table for each kind."""
+    kinds = [kind for kind in arguments if kind in ("integral", "evidence")] or ["integral", "evidence"]
+    names = [name for name in arguments if name not in ("integral", "evidence")]
+    for kind in kinds:
+        run, constants = (integrals, INTEGRAL) if kind == "integral" else (evidences, EVIDENCE)
+        run()  # imports and caches
+        error, sd, held, seconds = measured(run)
+        print(f"{kind}: {held} of {len(sd)} intervals hold the truth, {seconds:.1f} s\n", flush=True)
+        print("| constant | value | held | width | error | time |\n|---|---|---|---|---|---|", flush=True)
+        for where, name, values in constants:
+            if names and name not in names:
+                continue
+            holder = place(where)
+            usual = getattr(holder, name)
+            for value in values:
+                with_constant(holder, name, value)
+                e, s, h, t = measured(run)
+                least = 0.01 * sd
+                errors = ratio(np.maximum(e, least), np.maximum(error, least))
+                shown = f"{value:g}" if np.ndim(value) == 0 else f"{len(value)} values" if len(value) > 2 else value
+                print(f"| {name} | {shown} | {h} | {ratio(s, sd):.2f} | {errors:.2f} | {t / seconds:.2f} |", flush=True)
+            with_constant(holder, name, usual)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
