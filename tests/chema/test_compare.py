@@ -51,7 +51,8 @@ def test_screened_models_are_a_comparison_like_any_other(data, max_enzymes, tmp_
     np.testing.assert_array_equal(again.probabilities(), found.probabilities())
 
 
-@pytest.mark.filterwarnings("ignore:the likelihood of the leading model")  # by ten points of a linear process
+# How many of ten points carry the leading likelihood depends on the points, and they on SciPy's version.
+@pytest.mark.filterwarnings("ignore:the likelihood of the leading model:RuntimeWarning")
 def test_more_than_five_thousand_models_are_screened_without_being_asked():
     many = Dataset.simulate(101, rng=1, noise=0.003)
     found = compare(many, n=20, rng=0)
