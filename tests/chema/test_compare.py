@@ -83,6 +83,8 @@ def test_what_cannot_be_screened_is_said(data):
     many = Dataset.simulate(400, rng=0)
     with pytest.raises(ValueError, match="gives 10,586,800 models with three enzymes"):
         compare(many, max_enzymes=3)
+    with pytest.raises(ValueError, match="at most 2 enzymes, got a model with 3"):
+        compare(data, max_enzymes=3, truncated=True)
     with pytest.raises(ValueError, match="`models` is empty"):
         compare(data, models=[])
     with pytest.raises(ValueError, match="`method`"):
