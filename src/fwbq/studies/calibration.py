@@ -257,7 +257,7 @@ def figure(covered: pd.DataFrame, calibration: pd.DataFrame, stopped: pd.DataFra
     import matplotlib.pyplot as plt
 
     fig, (left, middle, right) = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
-    left.axhspan(0.90, 0.99, color="0.92", zorder=0)
+    left.axhspan(0.92, 0.98, color="0.92", zorder=0)
     left.axhline(0.95, color="0.6", lw=0.8, zorder=1)
     for method, part in covered.groupby("method", sort=False):
         left.plot(part["n"], part["coverage95"], marker="o", label=method)
@@ -305,10 +305,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m fwbq.studies.calibration", description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="directory for the tables and the figure")
     parser.add_argument("--quick", action="store_true", help="few data sets: about a minute")
+    parser.add_argument("--sets", type=int, default=20, help="data sets for coverage")
+    parser.add_argument("--races", type=int, default=100, help="data sets for races")
     parser.add_argument("--workers", type=int, default=min(2, os.cpu_count() or 1), help="processes")
     given = parser.parse_args(arguments)
     given.out.mkdir(parents=True, exist_ok=True)
-    tables = study(*((3, 10) if given.quick else (20, 100)), given.workers)
+    tables = study(*((3, 10) if given.quick else (given.sets, given.races)), given.workers)
     for name, table in tables.items():
         _files.write(given.out / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
     for name in ("coverage_pooled", "coverage_by_size", "calibration_curve", "racing"):
