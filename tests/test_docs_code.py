@@ -98,3 +98,9 @@ def test_gallery_links_have_their_example(page):
 
 def test_the_readme_shows_tested_output():
     assert any(expected for *_, expected in blocks(ROOT / "README.md"))
+
+
+def test_every_example_has_its_place_in_the_gallery():
+    namespace = {}
+    exec((ROOT / "docs" / "gallery_order.py").read_text(), namespace)
+    assert sorted(namespace["ORDER"]) == sorted(path.name for path in (ROOT / "examples").glob("*.py"))

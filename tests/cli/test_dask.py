@@ -15,6 +15,8 @@ import fwbq
 from fwbq.chema import Dataset
 from fwbq.cli.app import run
 
+pytest.importorskip("distributed", reason="Dask is not installed (the extra dask)")
+
 FUNCTION = """
 import os, time
 import numpy as np

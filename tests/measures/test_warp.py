@@ -24,8 +24,10 @@ def test_there_and_back(p):
     v = np.linspace(0.002, 0.998, 250)[:, None]
     x = warp.to_original(v)
     assert np.all(np.diff(x[:, 0]) >= 0.0)
-    # The inverse of the incomplete beta function is good to 1e-12 or so; the rest is rounding.
-    np.testing.assert_allclose(warp.to_warped(x), v, rtol=0.0, atol=1e-9)
+    # The inverse of the incomplete beta function is good to 1e-12 or so. Old versions of SciPy have the distribution
+    # function of a Cauchy measure as 1/2 + arctan(x) / pi, whose rounding is divided by its slope in v.
+    slack = 1e-9 + 2.0**-52 / warp.ratio(v)
+    assert np.all(np.abs(warp.to_warped(x) - v)[:, 0] <= slack)
 
 
 @each

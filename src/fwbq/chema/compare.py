@@ -22,6 +22,7 @@ from .likelihood import CLOSED_FORM, MOST_MODELS, TRUNCATED, log_likelihood_bloc
 from .pairs import Models, Pairs, ScreenRules, Survivors, named, survivors, with_screened
 from .sets import Listed, Sets
 from .triples import Triples
+from .truncated import MOST_COLUMNS
 
 Method = Literal["log", "fwbq", "fwlsbq", "sbq"]
 
@@ -113,6 +114,11 @@ def compare(
     if listed is not None and not listed:
         _checks.fail("`models` is empty: leave it out to compare all models, or name some")
     sizes = _counted(dataset, max_enzymes, listed)
+    if truncated and max(sizes) >= MOST_COLUMNS:
+        _checks.fail(
+            f"`truncated=True` is available for at most {MOST_COLUMNS - 1} enzymes, got a model with {max(sizes)}: "
+            "leave larger models out, or take `truncated=False`"
+        )
     rules = _rules(dataset, sum(sizes.values()), screen, stages, options)
     families: list[Family] = []
     found: list[Survivors] = []

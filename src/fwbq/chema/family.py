@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from .._threads import one_blas_thread
 from ..measures import TruncatedGaussian
 from ..selection import LogScale
 from .dataset import Dataset
-from .likelihood import log_likelihood_block
+from .kinetics import Increments, IntArray, increments
+from .likelihood import block_at, model_indices
 
 FloatArray = NDArray[np.float64]
 
@@ -67,8 +69,20 @@ class KineticFamily:
     @one_blas_thread
     def log_integrands(self, x: FloatArray, which: NDArray[np.intp]) -> FloatArray:
         """Return log likelihoods (n, len(which))."""
-        models = [self.names[i] for i in which]
-        return log_likelihood_block(self.dataset, models, x, truncated=self.truncated, return_rank=True)[0]
+        return block_at(self._increments, self._index[which], x, truncated=self.truncated)[0]
+
+    @cached_property
+    def _increments(self) -> tuple[Increments, ...]:
+        return increments(self.dataset)
+
+    @cached_property
+    def _index(self) -> IntArray:
+        """Columns of the enzymes, (m, size): found once, because a race asks for thousands of models in each round."""
+        return model_indices(self.dataset, self.names)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel to other processes without what is found again there."""
+        return KineticFamily, (self.dataset, self.names, self.truncated)
 
     def identity(self) -> Any:
         """Return a digest of the data, and the models."""

@@ -193,7 +193,7 @@ def log_likelihood_block(
     >>> log_likelihood_block(data, pairs, np.ones((4, 3))).shape
     (4, 325)
     """
-    index = _model_indices(dataset, models)
+    index = model_indices(dataset, models)
     points = _constants(K, 1 + index.shape[1])
     if truncated and points.shape[1] > MOST_COLUMNS:
         _checks.fail(f"`truncated=True` is available for at most {MOST_COLUMNS - 1} enzymes per model")
@@ -243,7 +243,8 @@ def _constants(K: ArrayLike, dim: int) -> FloatArray:
     return points
 
 
-def _model_indices(dataset: Dataset, models: Sequence[Iterable[str | int]]) -> IntArray:
+def model_indices(dataset: Dataset, models: Sequence[Iterable[str | int]]) -> IntArray:
+    """Return models of one size, given by names or columns of their enzymes, as columns (m, size)."""
     position = {name: j for j, name in enumerate(dataset.names)}
     rows: list[tuple[int, ...]] = []
     for model in models:

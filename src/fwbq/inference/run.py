@@ -38,9 +38,11 @@ Array = NDArray[np.float64]
 DEFAULT_N = 200
 #: Nodes (size of a Sobol sequence, number of sequences) for the choice of points, for a quick and for a full result.
 _FEW, _SOME, _MANY = (256, 4), (1024, 8), (4096, 8)
-#: A batch is this share of the evaluations so far.
+#: A batch is this share of the evaluations so far. On the nine evidences of benchmarks/constants.py half of it took
+#: 27 % longer, twice as much had widths 1.05 times as large.
 _GROWTH = 0.1
-#: Length-scales are searched for anew when the number of values has grown by this factor; in between they follow.
+#: Length-scales are searched for anew when the number of values has grown by this factor; in between they follow. With
+#: 1.5 widths were 1.3 times as large there and one of nine intervals missed; with 1.01 only the time grew, by 13 %.
 _REFIT = 1.1
 #: Share of the evaluations by which the first climb ends, at the latest: without a top the rest would be of no use.
 _CLIMBING = 0.7

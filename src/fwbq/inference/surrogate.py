@@ -26,8 +26,9 @@ FAMILIES = (KernelFamily("ExpQuad", ExpQuad), KernelFamily("Matern52", Matern52)
 #: Relative variance of the rounding of a log likelihood; it keeps Gram matrices of smooth kernels regular.
 JITTER = 1e-10
 #: Values more than DEPTH + PER_DIMENSION d natural logarithms below the largest carry a noise, whose standard
-#: deviation is their excess over RELATIVE, in units of the amplitude. A Gaussian posterior has e^-10 of its mass
-#: deeper than that in up to ten dimensions.
+#: deviation is their excess over RELATIVE, in units of the amplitude. Of a Gaussian posterior less than 1e-6 of the
+#: mass lies deeper than that, in any number of dimensions. On the nine evidences of benchmarks/constants.py half and
+#: twice of the first or the last gave errors within the noise of choosing other points.
 DEPTH, PER_DIMENSION, RELATIVE = 10.0, 2.0, 5.0
 #: Residuals of a quadratic below this are rounding: the log joint density is a Gaussian's, and no length-scale can be
 #: learnt from them.

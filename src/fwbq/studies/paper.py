@@ -103,7 +103,7 @@ def tables(name: str, *, seed: int = 0, method: Method = "log") -> Tables:
 
 
 def make(name: str, out: str | Path, *, seed: int = 0, method: Method = "log") -> list[Path]:
-    """Compute one figure of the paper, and save it with its tables: :func:`make_each` for one name."""
+    """Compute one figure of the paper, and save it with its tables: `fwbq.studies.paper.make_each` for one name."""
     return next(make_each([name], out, seed=seed, method=method))[1]
 
 
