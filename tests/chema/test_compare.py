@@ -58,7 +58,9 @@ def test_more_than_five_thousand_models_are_screened_without_being_asked():
     found = compare(many, n=20, rng=0)
     assert found.n_models == 5152 and found.rest is not None
     assert found.status.startswith("screened 5,050 models") and many.regulators in found.names
-    assert compare(many, n=10, rng=0, method="sbq").rest is None  # the paper evaluates every model at every point
+    # The paper evaluates every model at every point; ten of them are too few for its leader, and that is said.
+    with pytest.warns(RuntimeWarning, match="is carried by"):
+        assert compare(many, n=10, rng=0, method="sbq").rest is None
 
 
 def test_a_list_of_models_keeps_its_order(data):
