@@ -63,6 +63,12 @@ def test_more_than_five_thousand_models_are_screened_without_being_asked():
         assert compare(many, n=10, rng=0, method="sbq").rest is None
 
 
+def test_models_with_more_enzymes_begin_with_more_points():
+    found = compare(Dataset.simulate(32, rng=2, noise=0.005), max_enzymes=3, stages=(10, 50, 60), stop=0.5, rng=0)
+    assert found.n_models == 5489 and found.rest is not None
+    assert {(row["enzymes"], row["n"]) for row in found.settings["rounds"]} == {(3, 50)}
+
+
 def test_a_list_of_models_keeps_its_order(data):
     chosen = [(b, a) for a, b in combinations(range(12), 2)][::-1]
     found = compare(data, models=chosen, n=20, screen=pairs.ScreenRules((20,), top=10), rng=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from math import comb
@@ -39,6 +40,9 @@ ROUNDS = (10, 20, 50, 100, 200)
 _MANY = 5_000
 #: Points at which models are first judged: with fewer their intervals are so wide that hardly one is dropped.
 _FIRST = 20
+#: The same for models with three enzymes and more: of the triples of 300 enzymes 61 % were left after 20 points, 17 %
+#: after 50, in half the time.
+_FIRST_OF_LARGER = 50
 #: Options that the screen, which knows equal prior probabilities and the process on the log likelihood only, excludes.
 _OWN_WAY = ("prior", "kernel", "design", "budget")
 
@@ -126,8 +130,8 @@ def compare(
         given = None if listed is None else [model for model in listed if len(model) == size]
         if rules is not None and size >= 2 and count > rules.top:
             kept = survivors(
-                _screened(dataset, size, given, truncated), rules, executor=options.get("executor"),
-                progress=options.get("progress"),
+                _screened(dataset, size, given, truncated), rules if screen else _for_size(rules, size),
+                executor=options.get("executor"), progress=options.get("progress"),
             )  # fmt: skip
             found.append(kept)
             given = [tuple(model) for model in kept.models.tolist()] if given is None else _in_order(kept, given)
@@ -195,6 +199,12 @@ def _rules(
         return screen
     rounds = tuple(size for size in stages[:-1] if size >= _FIRST) or (max(4, min(_FIRST, *stages)),)
     return ScreenRules(rounds, enough=_MANY)
+
+
+def _for_size(rules: ScreenRules, size: int) -> ScreenRules:
+    """Return the usual rules for models of one size: larger ones have more parameters, and begin with more points."""
+    rounds = tuple(n for n in rules.n if n >= _FIRST_OF_LARGER)
+    return replace(rules, n=rounds) if size > 2 and rounds else rules
 
 
 def _screened(dataset: Dataset, size: int, given: list[tuple[int, ...]] | None, truncated: bool) -> Models:
