@@ -63,6 +63,7 @@ def test_slopes_are_derivatives(p):
         (stats.gamma(0.5), None), (stats.beta(0.5, 0.5), None), (stats.lognorm(0.25), None), (stats.t(20.0), None),
         (stats.t(5.0), (6.0, 6.0)), (stats.pareto(1.5), (1.0, 6.0)), (stats.gamma(0.1), (1.0, 4.0)),
         (stats.powerlaw(0.2), (1.0, 1.0)), (stats.beta(0.1, 0.1), None), (stats.weibull_min(0.5), (1.0, 6.0)),
+        (stats.lognorm(0.5), (5.0, 6.0)), (stats.lognorm(2.0), (1.0, 6.0)), (stats.invgamma(2.0), (6.0, 6.0)),
     ],
 )  # fmt: skip
 def test_only_heavy_tails_and_singular_bounds_are_warped(p, powers):

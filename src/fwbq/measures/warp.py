@@ -28,8 +28,8 @@ SINGULAR = 0.4
 #: densities is a product over them. With 1 + 5 the integrand |x| under pareto(1.5) is continued to the end of the tail
 #: as (1 - v)^1, under t(2) as (1 - v)^2, and x^2 under t(3) as (1 - v)^1. At n = 20 errors of x and sqrt(1 + x^2) under
 #: t(3), pareto(1.5) and lognorm(2) were a hundredth or less of those with 1 + 1. Under t(2), which 1 + 1 happens to
-#: make smooth, they were larger, 3e-5 at most; so were those at the kink of |x|, two to four times, because fewer points
-#: lie in the middle.
+#: make smooth, they were larger, 3e-5 at most; so were those at the kink of |x|, two to four times, because fewer
+#: points lie in the middle.
 HEAVY_POWER, LIGHT_POWER = 5.0, 3.0
 #: Coordinates v stay this far from 0 and 1, where the ratio of the densities would be zero.
 _MARGIN = 2.0**-30
@@ -171,8 +171,11 @@ def _ends(p: Any) -> tuple[float, float] | None:
         else:
             # Distances fall as the levels to the power 1/k.
             inside = abs(float(quantile(_INSIDE)) - bound)
-            warped = abs(first - bound) < inside * (_NEAR / _INSIDE) ** (1.0 / SINGULAR)
-            extra.append(0.0)
+            k = np.log(_NEAR / _INSIDE) / np.log(max(abs(first - bound), 1e-300) / inside) if inside > 0.0 else 0.0
+            warped = k < SINGULAR
+            # With levels that vanish as v^k the distance to the bound grows as v. Errors of sqrt(x) under lognorm(0.5)
+            # are then a thousandth of those with levels that vanish as v, where it grows as v^(1/k).
+            extra.append(float(np.clip(np.round(k) - 1.0, 0.0, HEAVY_POWER)))
             # Next to any bound but zero many coordinates v would have the same float x.
             unresolved = unresolved or bool(warped and bound != 0.0)
         needed = needed or bool(warped)
