@@ -28,7 +28,7 @@ SINGULAR = 0.4
 #: densities is a product over them. With 1 + 5 the integrand |x| under pareto(1.5) is continued to the end of the tail
 #: as (1 - v)^1, under t(2) as (1 - v)^2, and x^2 under t(3) as (1 - v)^1. At n = 20 errors of x and sqrt(1 + x^2) under
 #: t(3), pareto(1.5) and lognorm(2) were a hundredth or less of those with 1 + 1. Under t(2), which 1 + 1 happens to
-#: make smooth, they were larger, 3e-5 at most; so were those at the kink of |x|, two to four times, because fewer points
+#: make smooth, they were larger, 3e-5 at most; so were those at the kink of |x|, two to four times: fewer points
 #: lie in the middle.
 HEAVY_POWER, LIGHT_POWER = 5.0, 3.0
 #: Coordinates v stay this far from 0 and 1, where the ratio of the densities would be zero.
