@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 
+from .._linalg import CholeskyFactor
 from ..inference.assessment import EXPANDED
 from ..kernels import Kernel, Matern52
-from ..process import log_likelihood_gradient
+from ..process import Prediction, Regression, log_likelihood_gradient
 from .evidence import Evidences
 from .nodes import Nodes
 
@@ -104,26 +104,20 @@ class LogProcess:
         F = _levelled(values - top)
         F[:, nothing] = 0.0
         kernel = kernel or _fitted(points, F)
-        K = kernel(points)
-        K.flat[:: n + 1] *= 1.0 + _JITTER
-        lower = np.asarray(np.linalg.cholesky(K), dtype=float)
-        # The inverse serves the nodes by a product, which is faster than a solve; the jitter bounds what that can lose.
-        inverse = solve_triangular(lower, np.eye(n), lower=True)
-        R = solve_triangular(lower, F, lower=True)
-        o = inverse.sum(axis=1)
-        oo = o @ o
-        b = (o @ R) / oo
-        R -= np.outer(o, b)
-        amplitude = np.maximum(np.sum(R**2, axis=0) / max(n - 1, 1), _weighted_loo(inverse, o, R, F))
-        B = inverse @ _cross(kernel, points, at)  # (n, Q)
-        h = 1.0 - o @ B
-        spread = np.maximum(kernel.diag(at.points) - np.einsum("nq,nq->q", B, B) + h**2 / oo, 0.0)
+        known = Regression(CholeskyFactor.with_jitter(kernel(points), _JITTER), F, np.ones((n, 1)))
+        R, b = known.residual, known.coefficients[0]
+        amplitude = np.maximum(known.sum_of_squares / max(known.df, 1), _weighted_loo(known, F))
+        # What is the same for all models: the covariance at the nodes, given the points.
+        process = Regression(known.factor, F[:, :0], known.basis).predict(
+            _cross(kernel, points, at), np.ones((len(at.points), 1))
+        )
+        spread = process.variance(kernel.diag(at.points))
         centre, variance = np.empty(m), np.empty(m)
         # Nodes without axes need the Gram matrix of two thousand of them for each block: fewer and larger blocks.
         block = max(1, (1 if at.axes is not None else 8) * _BLOCK // len(at.points))
         for start in range(0, m, block):
             part = slice(start, min(start + block, m))
-            share = B.T @ R[:, part]
+            share = process.known.T @ R[:, part]
             share += b[part]
             np.minimum(share, _RISE, out=share)
             share += at.log_weights[:, None]
@@ -132,7 +126,7 @@ class LogProcess:
             np.exp(share, out=share)
             total = share.sum(axis=0)
             share /= total
-            first = amplitude[part] * np.clip(_double_sum(kernel, at, B, o, share), 0.0, spread @ share)
+            first = amplitude[part] * np.clip(_double_sum(kernel, at, process, share), 0.0, spread @ share)
             second = 0.5 * np.maximum(_bounded_mean(spread, amplitude[part], share) - first, 0.0)
             centre[part] = peak + np.log(total) + second
             variance[part] = first + second**2
@@ -195,21 +189,20 @@ def _node_variance(at: Nodes, share: Array) -> Array:
     return total
 
 
-def _double_sum(kernel: Kernel, at: Nodes, B: Array, o: Array, share: Array) -> Array:
+def _double_sum(kernel: Kernel, at: Nodes, process: Prediction, share: Array) -> Array:
     """Double sum of c over the nodes with the weights `share` (Q, m), for unit amplitude, (m,).
 
     Without axes it is taken over some of the nodes; a model of which these see nothing gets infinity.
     """
     if at.axes is None and len(share) > _DOUBLE:
         some = slice(None, None, -(-len(share) // _DOUBLE))
-        at, B, share = Nodes(at.points[some], at.log_weights[some], None, at.exact), B[:, some], share[some]
+        at, share = Nodes(at.points[some], at.log_weights[some], None, at.exact), share[some]
+        process = Prediction(process.mean[some], process.known[:, some], process.unknown[:, some])
         seen = share.sum(axis=0)
         few = seen < 1e-3
         share = share / np.where(few, 1.0, seen)
-        return np.where(few, np.inf, _double_sum(kernel, at, B, o, share))
-    Bs = B @ share
-    prior = np.einsum("qm,qm->m", share, _apply(kernel, at, share))
-    return np.asarray(prior - np.sum(Bs**2, axis=0) + (1.0 - o @ Bs) ** 2 / (o @ o))
+        return np.where(few, np.inf, _double_sum(kernel, at, process, share))
+    return process.weighted_variance(share, np.einsum("qm,qm->m", share, _apply(kernel, at, share)))
 
 
 def _cross(kernel: Kernel, points: Array, at: Nodes) -> Array:
@@ -237,13 +230,11 @@ def _apply(kernel: Kernel, at: Nodes, a: Array) -> Array:
     return out.reshape(a.shape)
 
 
-def _weighted_loo(inverse: Array, o: Array, R: Array, F: Array) -> Array:
+def _weighted_loo(known: Regression, F: Array) -> Array:
     """Mean of the squared, standardised leave-one-out residuals, weighed by the square root of the likelihood, (m,)."""
-    v = o @ inverse  # K^-1 = inverse' inverse
-    precision = np.sum(inverse**2, axis=0) - v**2 / (o @ o)  # of each value given the others
-    squares = (inverse.T @ R) ** 2 / np.maximum(precision, np.finfo(float).tiny)[:, None]
+    errors, variances = known.leave_one_out()
     weights = np.exp(0.5 * F)
-    return np.asarray(np.sum(weights * squares, axis=0) / np.sum(weights, axis=0))
+    return np.asarray(np.sum(weights * errors**2 / variances[:, None], axis=0) / np.sum(weights, axis=0))
 
 
 def _fitted(points: Array, F: Array) -> Kernel:
