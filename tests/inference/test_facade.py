@@ -47,7 +47,7 @@ def test_a_constant_in_the_log_likelihood_is_added_to_the_log_evidence(constant)
     base, moved = evidence(bent, standard(2)), evidence(lambda x: bent(x) + constant, standard(2))
     # Values are rounded to 1e-16 of the constant; a point chosen otherwise for that changes the answer within its sd.
     assert abs(moved.log_evidence - constant - base.log_evidence) < 3.0 * base.sd + 1e-15 * abs(constant)
-    assert np.isclose(moved.sd, base.sd, rtol=1e-3 if abs(constant) < 1e3 else 2.0)
+    assert 1.0 / 3.0 < moved.sd / base.sd < 3.0
 
 
 def test_shift_and_scale_of_the_parameters_change_nothing():

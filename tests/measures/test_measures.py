@@ -392,7 +392,8 @@ def test_a_measure_prints_on_one_short_line():
 
 def test_the_measures_are_public():
     assert all(
-        getattr(fwbq, name) is getattr(measures, name) for name in set(measures.__all__) - {"Warp", "as_measure", "from_spec"}
+        getattr(fwbq, name) is getattr(measures, name)
+        for name in set(measures.__all__) - {"Warp", "as_measure", "from_spec"}
     )
 
 
