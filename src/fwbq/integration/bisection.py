@@ -1,4 +1,4 @@
-"""Points between neighbours, where the values are known worst."""
+"""Points between neighbours, where the values are predicted worst."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def bisections(rule: Rule, values: FloatArray, n: int) -> FloatArray:
     """Return at most n points half-way between the values that are predicted worst and their neighbours.
 
     A kernel that is the same everywhere sends no more points to a kink or a narrow peak than elsewhere. When few of the
-    points make nearly all of the error found by leaving out, the interval between each of these and its nearest
-    neighbour is halved, and so is the one to the nearest neighbour on the other side. When the errors are spread, as
-    those of a function that the kernel fits, there are no such points. Of 95 % intervals for a peak of width 0.01 on
-    [0, 1] with 40 points, whose flank some had met, all of five held the truth, four without these points.
+    points make nearly all of the leave-one-out error, the interval between each of these and its nearest neighbour is
+    halved, and so is the one to the nearest neighbour on the other side. When the errors are spread, as those of a
+    function that the kernel fits, there are no such points. Of five 95 % intervals for a peak of width 0.01 on [0, 1],
+    with 40 points of which some lay on its flank, all held the truth; without these points four did.
 
     Parameters
     ----------

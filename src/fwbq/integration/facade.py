@@ -65,8 +65,8 @@ def integrate(
 
     Evaluates f at evenly spread points, finds length-scales and smoothness from the values, adds batches of points that
     lower the error most under the kernel found, with a few close to the edges of the support, finds the kernel again
-    each time the number of values has doubled, and stops at `n` evaluations, at `tol`, or when float64 tells no more
-    points apart. The answer is averaged over the kernels that the values leave open.
+    each time the number of values has doubled, and stops at `n` evaluations, at `tol`, or when in double precision the
+    kernel cannot tell further points apart. The answer is averaged over the kernels that the values leave plausible.
 
     Parameters
     ----------
@@ -96,8 +96,8 @@ def integrate(
         Keep every finished evaluation on disk before it is used; the same call then starts where it was cut off.
     tag, version : str, optional
         Identity of f in the journal. By default f is identified by its code and everything the code refers to; `tag`, a
-        name of your own, takes the place of that, for an f that cannot be read or that keeps notes. Raise `version`
-        when files or programs that f uses change.
+        name of your own, takes the place of that, for an f whose code cannot be read, or that changes what it refers to
+        (a cache, a counter). Raise `version` when files or programs that f uses change.
     vectorized : bool, optional
         Whether f takes all points at once; found out from the first batch by default.
     on_error : {"raise", "skip"}
@@ -219,10 +219,12 @@ def _reached(run: Integration, tol: float, exhausted: bool) -> bool:
 
 
 def _batch(asked: int, limit: int, first: int, patient: bool, at_once: bool) -> int:
-    """Return the size of the next batch: everything when nothing is learnt on the way, else as many as there are.
+    """Return the size of the next batch.
 
-    Someone who waits for a tolerance is served better by batches of half that size. A design that chooses all its
-    points together gets the rest in one batch after the first fit.
+    With a kernel that is given and no tolerance, all points come in one batch. Otherwise a batch has as many points as
+    were asked for before, so that their number doubles; half as many under a tolerance (`patient`), which is looked at
+    after every batch. A design that chooses all its points together (`at_once`) gets the rest in one batch after the
+    first fit.
     """
     if (first == 0 and not patient) or (at_once and asked > 0):
         return limit - asked

@@ -17,7 +17,7 @@ from .frame import Frame
 
 FloatArray = NDArray[np.float64]
 
-#: Directions in which the covariance of a draw is below this part of the largest are rounding, and carry nothing.
+#: Eigenvalues of the covariance of a draw below this part of the largest are rounding errors, and are set to zero.
 _FLAT = 1e-12
 
 
@@ -31,7 +31,7 @@ class Conditioned:
     points : (n, d) array
         Distinct points, in the coordinates of the kernel.
     regression : Regression
-        Of the values on the points, less `shift`.
+        Of the values at the points, less `shift`.
     shift : float
         The first value when the mean is an unknown constant, else zero.
     posterior : IntegralPosterior
@@ -61,7 +61,7 @@ class FittedProcess:
     weights : (J,) array
         Probabilities of the kernels.
     frame : Frame
-        Between the coordinates of f and those of the kernels.
+        The map between the coordinates of f and those of the kernels.
 
     Examples
     --------

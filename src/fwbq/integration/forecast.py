@@ -1,4 +1,4 @@
-"""Values predicted before they are known: the test of an error that is claimed."""
+"""Predictions of values before they are known, to test whether the error that the process states is right."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class Forecast:
         """Return the mean square of the standardised errors, of the column where it is largest."""
         errors = values - self.mean
         with np.errstate(divide="ignore", invalid="ignore"):
-            # A process that is certain (scale zero) and right is not surprised.
+            # Where the scale is zero and the prediction exact, the standardised error is zero, not 0 / 0.
             squares = np.where(errors == 0.0, 0.0, (errors / self.scale) ** 2)
         return float(np.max(np.mean(squares, axis=0)))
 
     def agrees(self, values: FloatArray) -> bool:
-        """Return whether the values are as far from the predictions as these said: the mean square passes an F test.
+        """Return whether the values are as near to the predictions as these state: the mean square passes an F test.
 
         The errors at q points are taken as independent. They are correlated positively, which makes large mean squares
         a little more frequent than one in a hundred.

@@ -35,8 +35,8 @@ AnyAmplitude = Amplitude | Literal["calibrated"]
 
 AMPLITUDES = ("calibrated", "marginal", "ml", "loo")
 #: Up to so many columns of values each have their own kernel in the posterior; more of them share one, because every
-#: column costs a fit (0.1 s at n = 100). One kernel for all serves none well when they differ: a linear column beside
-#: a wave asks for endless length-scales.
+#: column costs a fit (0.1 s at n = 100). One kernel for all fits none of them well when they differ: the likelihood of
+#: a linear column grows with the length-scales without bound, that of a wave beside it does not.
 SEPARATE_COLUMNS = 16
 #: Under the right kernel the amplitude by leave-one-out exceeded that by maximum likelihood by a factor 4 in fewer than
 #: one of a thousand samples (four kernels, n from 10 to 100, one to five dimensions): at ten times the kernel does not
@@ -131,7 +131,7 @@ class KernelModel:
         return self._condition(self._rule(kernel, x), values)
 
     def bisections(self, x: FloatArray, values: FloatArray, n: int, kernel: Kernel) -> FloatArray:
-        """Return at most n points where the values are known worst under one kernel; see `bisections`."""
+        """Return at most n points where the values are predicted worst under one kernel; see `bisections`."""
         rule = bayes_rule(self.embedding(kernel), x, prior_mean=self.prior_mean, thorough=False)
         return bisections(rule, rule.values(self.frame.integrand(x, values)), n)
 
@@ -146,7 +146,8 @@ class KernelModel:
     def conclude(self, points: FloatArray, values: FloatArray) -> IntegrationResult:
         """Return the posterior given values at points (n, d) in original coordinates.
 
-        The status of the result holds what is peculiar to the kernels or to the numbers, or nothing.
+        The status of the result says what is unusual about the kernels, the rounding or the integrand; it is empty
+        where nothing is.
         """
         if isinstance(self.measure, Empirical) and _hold_all(points, self.measure.points):
             return self._sum(self.measure, points, values)
@@ -246,7 +247,7 @@ class KernelModel:
 
     def _rule(self, kernel: Kernel, x: FloatArray) -> Rule:
         if self.frame.warp is not None:
-            # The constant of the mean is one of f, not of f times the ratio of the densities.
+            # The unknown constant is the mean of f, not of f times the ratio of the densities.
             embedding, x = self.original_embedding(kernel), self.frame.to_original(x)
         else:
             embedding = self.embedding(kernel)

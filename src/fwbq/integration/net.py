@@ -25,9 +25,9 @@ METHODS: tuple[Method, ...] = ("auto", "process", "net")
 #: "auto" takes the net from here on: fitting a process costs n^3 operations, 30 s at n = 500 in ten dimensions,
 #: and the net a tenth of a second.
 MOST_FOR_PROCESS = 2000
-#: In more dimensions than these, length-scales by the hundreds of values a process can take are mostly guesses.
+#: In more dimensions than these, length-scales found from the hundreds of values that a process can take are guesses.
 DIMENSIONS_FOR_PROCESS = 10
-#: Sixteen sub-nets of four points: with fewer there is no trend to see.
+#: Sixteen sub-nets of four points: with fewer points the trend of the error with n cannot be seen.
 LEAST_N = 64
 #: The first look of `tol`, and the least n at which "auto" takes the net for its dimension alone.
 FIRST_LOOK = 256
@@ -183,7 +183,7 @@ class _Sample:
     def posterior(self) -> NetPosterior:
         """Return the posterior given all values so far."""
         _validate.some_values(self.size - self.n_skipped)
-        # A block in which f failed everywhere does not know how many columns f has.
+        # The values of a block in which f failed everywhere have no columns: those of other blocks say how many.
         widest = max(self.values, key=np.ndim).shape[1:]
         values = np.concatenate([np.broadcast_to(v.T, (*widest, len(v))).T if v.shape[1:] != widest else v
                                  for v in self.values])  # fmt: skip

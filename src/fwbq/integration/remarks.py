@@ -22,7 +22,7 @@ def like_a_likelihood(values: FloatArray) -> str:
     """Return a remark if the values look like those of a likelihood: none negative, and few make nearly all the sum.
 
     The remark is for 20 values or more, of which a tenth make 99 % of the sum: a process on the values themselves then
-    knows little more than that the others are zero, while one on their logarithms sees all of them.
+    learns little from the others, which are nearly zero, while one on their logarithms learns from all of them.
 
     Examples
     --------
@@ -50,8 +50,8 @@ def endless_tail(warp: Warp | None, points: FloatArray, values: FloatArray) -> s
     """Return a remark if |f| grows so fast along a tail of the measure that the integral cannot exist.
 
     Let s be the probability beyond a point. If |f| grows as s^-gamma, the tail gives int s^-gamma ds, which is finite
-    for gamma < 1 only. The exponent is found by least squares of log |f| on -log s, less two standard errors: other
-    coordinates of f scatter about the line.
+    for gamma < 1 only. The exponent is found by least squares of log |f| on -log s; two standard errors are subtracted,
+    because f depends on other coordinates too, which make log |f| scatter about the line.
 
     Parameters
     ----------

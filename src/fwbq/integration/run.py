@@ -30,7 +30,7 @@ from .state import State
 FloatArray = NDArray[np.float64]
 
 #: The kernel for the choice of points is fitted anew when the number of values has grown by this factor since the last
-#: fit: fits then cost twice the last one in all, however many batches there are.
+#: fit: all fits together then cost at most about twice as much as the last one, however many batches there are.
 REFIT_GROWTH = 2.0
 
 
@@ -144,7 +144,7 @@ class Integration:
         Returns
         -------
         (batch, d) array
-            Fewer, or none, when the kernel tells no more points apart to working precision; `ended` then says so.
+            Fewer, or none, when in double precision the kernel cannot tell further points apart; `ended` then says so.
         """
         batch = _validate.count(batch, "batch")
         with self._lock:

@@ -22,14 +22,14 @@ DesignFactory = Callable[..., Design | PointSet]
 #: Points the default design chooses among: a power of two, for the balance of Sobol points. Measured in one to five
 #: dimensions: more of them lower the error of smooth integrands by less than a refit does.
 CANDIDATES = 2048
-#: A fitted kernel that tells no more points apart is believed from so many points on. After fewer it may have been
-#: fitted where f happens to be a polynomial: of |x - c| |x - e| on [0, 1] eleven points missed everything between c and
-#: e, and the error was 44 times the half-width of the interval.
+#: That a fitted kernel cannot tell further points apart ends a run from so many points on. With fewer the kernel may
+#: have been fitted where f happens to be a polynomial: of |x - c| |x - e| on [0, 1] eleven points missed everything
+#: between c and e, and the error was 44 times the half-width of the interval.
 FEWEST_BEFORE_RANK = 32
 
 
 def spread(embedding: Embedding, n: int, seed: np.random.SeedSequence) -> FloatArray:
-    """Return n distinct points spread evenly under the measure: scrambled Sobol points, the first ones of any more."""
+    """Return n distinct points spread evenly under the measure: scrambled Sobol points; a larger n begins with them."""
     measure = embedding.measure
     if isinstance(measure, Empirical):
         support = np.unique(measure.points, axis=0)
@@ -70,8 +70,8 @@ def next_points(
     wanted : (at most n, d) array
         Points that the default begins with, if they are not known.
     fewest : int
-        Until there are so many points in all, the default fills the largest gaps when the kernel tells no more points
-        apart.
+        Until there are so many points in all, the default fills the largest gaps when the kernel cannot tell further
+        points apart.
 
     Returns
     -------
@@ -122,17 +122,17 @@ def _gaps(known: FloatArray, candidates: FloatArray, n: int, scale: FloatArray) 
 def witnesses(measure: Measure, known: int, n: int, seed: np.random.SeedSequence) -> FloatArray:
     """Return a few points close to the faces of the support, for a batch of n after `known` others.
 
-    Points that minimise the error of a stationary kernel keep half a spacing from the edge of the support. What f does
-    beyond them is then nobody's knowledge: of 95 % intervals for sqrt(x), x^0.3 and log(x) on [0, 1] with 20 and 40
-    points six in ten held the truth. With points a quarter of a spacing from the faces nearly all did, and the errors
-    were half as large.
+    Points that minimise the error of a stationary kernel keep half a spacing from the edge of the support, and what f
+    does beyond them stays unknown: of 95 % intervals for sqrt(x), x^0.3 and log(x) on [0, 1] with 20 and 40 points six
+    in ten held the truth. With points a quarter of a spacing from the faces nearly all did, and the errors were half as
+    large.
 
     There are some in every batch up to 32 points, and then whenever the number of points passes a power of four: they
-    come closer to the faces as the others do, but no cluster of them forms, which a stationary kernel can only explain
-    by a large amplitude. (With witnesses in every batch sqrt(x) was known to 1e-3 after 176 evaluations, so after 62;
-    with none in the batches between 16 and 32, coverage was 60 to 80 %.) They are every fourth point at most: of the
-    transformation from the unit cube each has one coordinate at 1 / (4 total) or one minus that, and the others at
-    random.
+    come closer to the faces as the others do, but do not form a cluster there, which a stationary kernel can explain by
+    a large amplitude only. (With such points in every batch sqrt(x) was known to 1e-3 after 176 evaluations, with those
+    described here after 62; with none in the batches between 16 and 32, coverage was 60 to 80 %.) At most every fourth
+    point is one of them. Each is the image of a point of the unit cube of which one coordinate is 1 / (4 total) or one
+    minus that, and the others are random.
     """
     total = known + n
     if known >= 32 and math.floor(math.log2(total) / 2.0) == math.floor(math.log2(known) / 2.0):
@@ -147,7 +147,7 @@ def witnesses(measure: Measure, known: int, n: int, seed: np.random.SeedSequence
 
 
 def _faces(measure: Measure) -> NDArray[np.intp]:
-    """Return (coordinate, side) of the faces at which the support ends, (F, 2); none where it goes on for ever.
+    """Return (coordinate, side) of the faces at which the support ends, (F, 2); none where it is unbounded.
 
     Between the quantiles 2^-27 and 2^-53 a distribution with a bound moves by less than a thousandth of its standard
     deviation (1e-4 if the density falls to zero linearly), the Gaussian by 2.6 of them.

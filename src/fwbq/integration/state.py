@@ -50,7 +50,7 @@ class State:
     ended : str or None
         Why there were fewer points than asked for.
     reason : Reason or None
-        The same, as a member.
+        The same, as a member of the enumeration.
     """
 
     entropy: list[int]
@@ -116,7 +116,7 @@ class State:
         return np.array([x for x, _ in known]), np.array([f for _, f in known])
 
     def everywhere(self, dim: int) -> FloatArray:
-        """Return all points known and waiting, (n, dim), in such an order."""
+        """Return all points known and waiting, (n, dim), in an order that does not depend on the order of telling."""
         known = [self.known[key][0] for key in self._order()]
         waiting = [self.asked[place] for place in sorted(self.waiting.values())]
         return np.array([*known, *waiting]).reshape(-1, dim)
@@ -240,6 +240,6 @@ def whole_numbers(record: Any, name: str, limit: int, length: int | None = None)
 
 
 def require(good: bool, problem: str) -> None:
-    """Raise what a damaged file says, unless all is good."""
+    """Raise the error of a damaged file, unless the condition `good` holds."""
     if not good:
         raise ValueError(f"is damaged: {problem}")
