@@ -1,4 +1,4 @@
-"""How far the values bear out the kernel: three estimates of one amplitude, of which the largest is believed."""
+"""Whether the values agree with the kernel: three estimates of one amplitude, of which the largest is taken."""
 
 from __future__ import annotations
 
@@ -130,10 +130,10 @@ def calibrated(rule: Rule, values: ArrayLike) -> IntegralPosterior:
     """Return the posterior with the amplitude marginalised, widened where the values contradict the kernel.
 
     If the kernel is right, the three `amplitudes` estimate the same number, and the largest is only a little above the
-    others. If it is too smooth, the likelihood is the last to notice: it averages over all values in the order in which
-    they came, and the early ones are easy; leave-one-out errors see the distance between neighbours, which is what the
-    error of the integral comes from. The Student-t scale is that of `condition` times the root of
-    largest / maximum likelihood.
+    others. If it is too smooth, the maximum-likelihood amplitude rises least: it averages the errors of predicting each
+    value from those before it, and the first ones, predicted from far points with a large variance, agree with any
+    kernel. Leave-one-out errors are those over the distance between neighbours, where the error of the integral comes
+    from. The Student-t scale is that of `condition` times the root of largest / maximum likelihood.
 
     Its degrees of freedom are n - 1 (n with a zero mean) if the errors look Gaussian. A mean of n squares of kurtosis
     kappa has the relative variance (kappa - 1) / n, which a chi-square has with 2 n / (kappa - 1) degrees of freedom
@@ -141,8 +141,8 @@ def calibrated(rule: Rule, values: ArrayLike) -> IntegralPosterior:
     many degrees of freedom as that, though not fewer than four.
 
     At a kink the errors of neighbouring points all have one sign, which no stationary process expects, and elsewhere
-    there are none, which makes the process sure of itself. So where few values make nearly all of the error, the scale
-    is at least a quarter of what leaving them out does to the estimate.
+    the errors are nearly zero, which makes the amplitude too small. So where few values make nearly all of the error,
+    the scale is at least a quarter of what leaving them out does to the estimate.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How a distribution over integrals is looked at."""
+"""How a distribution over integrals is shown: a figure, and a table for notebooks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .. import _html
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Integrals written out of many.
+#: Most integrals that the table lists.
 _ROWS = 8
 
 

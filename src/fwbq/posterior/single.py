@@ -66,7 +66,7 @@ class IntegralPosterior(Shown):
         """Return the `q`-quantile, 0 < q < 1."""
         p = _validate.probability(q, "q")
         t = float(scipy.special.ndtri(p) if math.isinf(self.df) else scipy.special.stdtrit(max(self.df, 1.0), p))
-        # An infinite scale has its median at the mean like any other, and not at a rounding error times infinity.
+        # The median is the mean, also for an infinite scale: the rounding error of t times infinity would be infinite.
         t = 0.0 if p == 0.5 else t
         return plain(self.mean + (np.multiply(self.scale, t) if t else np.zeros(np.shape(self.scale))))
 

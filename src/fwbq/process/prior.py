@@ -20,10 +20,11 @@ class LengthscalePrior:
     """A weak log-normal prior relative to the measure's standard deviations s_i.
 
     log l_i = log(2 sqrt(d) s_i) + u + v_i with u ~ N(0, 1) common to the coordinates and v_i ~ N(0, 0.7^2). The
-    correlation of two log length-scales is 2/3: the values must insist before the coordinates are told apart, and the
-    more so the fewer values there are. The factor sqrt(d) keeps the correlation between typical points, whose distance
-    grows with sqrt(d), the same in every dimension; 2 s_i is 0.58 of the width of a uniform distribution. The log of
-    the remainder's share is N(log 1e-4, (3 log 10)^2): from one to 1e-8 within 4/3 standard deviations.
+    correlation of two log length-scales is 2/3: few values give nearly the same length-scale to all coordinates, in
+    units of s_i, and many are needed to tell them apart. The factor sqrt(d) keeps the correlation between typical
+    points, whose distance grows with sqrt(d), the same in every dimension; 2 s_i is 0.58 of the width of a uniform
+    distribution. The log of the remainder's share is N(log 1e-4, (3 log 10)^2): from one to 1e-8 within 4/3 standard
+    deviations.
 
     The three numbers are a choice, and a wide one: 95 % of the prior lies within factors of 11 of the centre. With
     n = 10 values 95 % intervals held the truth in 96 to 98 % of 132 rough and smooth problems in one to three
@@ -75,8 +76,8 @@ class LengthscalePrior:
     def bounds(self, family: KernelFamily) -> list[tuple[float, float]]:
         """Return the interval in which the search stays: ten prior standard deviations to either side.
 
-        It only keeps the optimiser's line search from overflowing. Closer bounds would bind: a polynomial asks for
-        length-scales without end, and only the prior holds them.
+        It only keeps the optimiser's line search from overflowing. Closer bounds would bind: for values of a polynomial
+        the likelihood grows with the length-scales without bound, and only the prior limits them.
         """
         location = self.location(family)
         sd = np.sqrt(np.diagonal(np.linalg.inv(self.precision(family))))

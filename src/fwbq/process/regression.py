@@ -153,7 +153,7 @@ class Regression:
 
     @cached_property
     def _root(self) -> FloatArray:
-        """(I - Q Q') W, (n, n), so that P is its own product with itself transposed."""
+        """A = (I - Q Q') W, (n, n), so that P = A'A."""
         q, _ = self._triangle
         W = self.factor.whiten(np.eye(self.factor.size))
         return np.asarray(W - q @ (q.T @ W))
@@ -212,7 +212,7 @@ class Regression:
 
 
 def relative(values: FloatArray, shape: FloatArray | None = None) -> FloatArray:
-    """Return values (n,) or (n, m) less the multiple of the shape (n,) that is right where the shape is largest.
+    """Return values (n,) or (n, m) less the multiple of the shape (n,) that equals them where the shape is largest.
 
     Without a shape the first value is taken from all.
 
@@ -225,7 +225,8 @@ def relative(values: FloatArray, shape: FloatArray | None = None) -> FloatArray:
         return np.asarray(values - values[0])
     top = int(np.argmax(shape))
     rest = values - np.multiply.outer(shape / shape[top], values[top])
-    # Three operations were rounded: what is no larger than that is zero, as for a multiple of the shape.
+    # A difference that the rounding of the three operations explains is set to zero, so that nothing is left of values
+    # which are a multiple of the shape.
     return np.where(np.abs(rest) <= 4.0 * np.finfo(float).eps * np.abs(values), 0.0, rest)
 
 

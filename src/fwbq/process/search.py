@@ -25,37 +25,38 @@ FloatArray = NDArray[np.float64]
 #: Points the parameters are found from. Each evaluation costs O(n^3), and more points hardly move the parameters: with
 #: 400 instead of 150 a fit took four times as long, and intervals were 4 to 13 % narrower.
 MOST_POINTS = 150
-#: Draws in all, shared among the families by their probability. On the same problems their effective number
-#: (`Fit.effective_size`) was 9 to 16.
+#: Draws in all, shared among the families by their probability. Their effective number (`Fit.effective_size`) was
+#: measured as 9 to 16.
 DRAWS = 16
-#: Fewest draws of a family that has any: the peak and a length to either side. On the 20 integrals of
-#: benchmarks/constants.py (n = 20, smooth and rough, one and two dimensions) 1 or 6 of them changed the widths of
-#: intervals by less than 1 %.
+#: Fewest draws of a family that has any: enough for shorter and longer length-scales than those of the peak. On the 20
+#: integrals of benchmarks/constants.py (n = 20, smooth and rough, one and two dimensions) 1 or 6 of them changed the
+#: widths of intervals by less than 1 %.
 FEWEST_DRAWS = 3
-#: Families less probable than this, by Laplace's approximation, have no draws. There ten times more or less changed no
-#: interval.
+#: Families less probable than this, by Laplace's approximation, have no draws. On those 20 integrals ten times more or
+#: less changed no interval.
 LEAST_PROBABILITY = 2e-3
 #: Kernels in the average, about so many: each costs a rule. On 36 problems with n = 20 in one and two dimensions the
 #: intervals of 8 were 0.99 times as wide as those of 16 (median; 0.96 to 1.01 in half of the cases).
 MEMBERS = 8
-#: Families of less probability than this have no member: their rules would cost as much as those of the others. There
-#: ten times more or less changed no interval.
+#: Families of less probability than this have no member: their rules would cost as much as those of the others. On the
+#: 20 integrals of benchmarks/constants.py ten times more or less changed no interval.
 NEGLIGIBLE = 5e-3
-#: Where a family is looked at before the search begins: all log length-scales moved by so much from the centre of the
-#: prior (whose standard deviation is 1.2) for the first family, from the lengths found for the first one for the
+#: The search of a family starts from the best of these: all log length-scales shifted by so much from the centre of the
+#: prior (whose standard deviation is 1.2) for the first family, and from the lengths found for the first family for the
 #: others. The likelihood is flat where all lengths are far too short, and has other maxima where they are too long:
-#: with the middle value alone for the other families intervals were 11 % wider there, with three times as many values
-#: they were the same. A look costs a likelihood without its gradient.
+#: with the shift 0 alone for the other families intervals were 11 % wider on those integrals, with three times as many
+#: shifts they were the same. Each costs one evaluation of the likelihood without its gradient.
 FIRST_LOOK = (-3.0, -2.0, -1.0, 0.0, 1.0, 2.0)
 NEXT_LOOK = (-1.5, -1.0, -0.5, 0.0, 0.5)
 #: The same for the log share of a remainder, in prior standard deviations: the likelihood of a smooth function has two
 #: maxima, one where the remainder explains half of it and a higher one where it explains next to nothing.
 SHARE_LOOK = (0.0, -1.5)
-#: A family whose maximum is this far below the best, in natural logarithms, is left out of the average: its
-#: probability is e^-10 but for the volume of its peak. There 5 and 20 changed no interval.
+#: A family whose maximum is this far below the best, in natural logarithms, is left out of the average: relative to the
+#: best its probability is e^-10, times the ratio of the volumes of the peaks. On those integrals 5 and 20 changed no
+#: interval.
 HOPELESS = 10.0
 #: Degrees of freedom of the proposal: heavier tails than the posterior's, so that no draw far out has most of the
-#: weight. There 2 made intervals 5 % wider and 20 made them 3 % narrower.
+#: weight. On those integrals 2 made intervals 5 % wider and 20 made them 3 % narrower.
 _STUDENT_DF = 5.0
 #: A search ends when its objective, of order 10 to 100, changes by less than this part, when its slope in the logarithm
 #: of a length is less than this, or after so many steps. It need not be exact: the draws around its end have weights of
@@ -166,13 +167,12 @@ def fit(
     shape: FloatArray | None = None,
     draws: int = DRAWS,
 ) -> Fit:
-    """Find length-scales and smoothness from values, and average over what the values leave open.
+    """Find length-scales and smoothness from values, and average over those that the values leave plausible.
 
     For each family the log posterior (likelihood times `LengthscalePrior`) is maximised by L-BFGS-B, from the best of
-    several multiples of the same length-scales. Around the maxima parameters are drawn at
-    quasi-random quantiles of a Student-t with the curvature there, and weighted by posterior over proposal density;
-    families are equally probable beforehand, and the weights of all draws together, normalised, are the probabilities
-    of the kernels.
+    several multiples of the same length-scales. Around the maxima parameters are drawn at quasi-random quantiles of a
+    Student-t with the curvature there, and weighted by posterior over proposal density; families are equally probable
+    beforehand, and the weights of all draws together, normalised, are the probabilities of the kernels.
 
     Parameters
     ----------

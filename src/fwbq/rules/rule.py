@@ -47,7 +47,7 @@ class Rule:
         Weights; of either sign unless the rule says otherwise.
     mmd2 : float
         Squared worst-case error over the unit ball of the kernel's space, k_PP - 2 w'z + w'K w, of exactly these
-        weights and the kernel without jitter. Positive; below the truth by at most the floor, and so by 1 % at most.
+        weights and the kernel without jitter. Positive; at most by the floor, and at most by 1 %, below the true value.
         Where rounding limits it (below 100 `floor`) it is 0.99 times the computed value plus the floor.
     floor : float
         What float64 leaves uncertain in `mmd2`: 8 roundoffs (1.1e-16) of k_PP + 2 |w'z| + w'K w, and what the rounding
@@ -330,8 +330,8 @@ def bayes_rule(
         |w|^2 that keeps the cap is added to the objective, and the status says so.
     thorough : bool
         False for one step of refinement and no larger jitters: five to ten times as fast where rounding limits the
-        result, with weights that may then have a larger error (the one stated). For averages over many kernels, of
-        which none decides.
+        result, with weights that may then have a larger error (the one stated). For averages over many kernels, in
+        which no single rule matters much.
 
     Returns
     -------

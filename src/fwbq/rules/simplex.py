@@ -79,8 +79,8 @@ def _nonnegative(A: FloatArray, tolerance: float) -> FloatArray:
     """Minimise x'A x - 2 sum x over x >= 0 for positive semidefinite A.
 
     Block pivoting first (Portugal, Judice and Vicente, Mathematics of Computation 63, 1994): exchange every variable of
-    the wrong sign at once, which comes close in a dozen factorisations but may cycle or stumble on a singular A. Then,
-    from where it stands, the active set method of Lawson and Hanson, which lowers the objective at every step.
+    the wrong sign at once, which comes close in a dozen factorisations but may cycle, or fail for a singular A. Then,
+    from the point it has reached, the active set method of Lawson and Hanson, which lowers the objective at every step.
     """
     n = len(A)
     passive = np.ones(n, dtype=bool)

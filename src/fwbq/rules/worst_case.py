@@ -42,7 +42,7 @@ COMMON_ERROR = 8 * UNIT_ROUNDOFF
 #: one exponential: its entries are off by at most 1 + 5 t roundoffs, t = -log k, and by 0.7 in root mean square where
 #: weights are large (t < 1).
 ENTRY_ERROR = 4 * UNIT_ROUNDOFF
-#: The same for the entries of random features, whose phases w'x + b are absolute errors of a few times |w'x| roundoffs.
+#: The same for the entries of random features, whose phases w'x + b have absolute errors of a few |w'x| roundoffs.
 FEATURE_ERROR = 32 * UNIT_ROUNDOFF
 #: Where the jitter starts: a few roundings of K. It is raised by powers of ten until the factorisation succeeds.
 LEAST_JITTER = 1e-15
@@ -71,7 +71,7 @@ class Evaluation:
 
     @property
     def stated(self) -> float:
-        """A number that is positive, continuous and increasing in both parts, below mmd2 by at most floor and 1 %.
+        """A number that is positive, continuous and increasing in both parts; at most the floor, and 1 %, below mmd2.
 
         The truth is at most value + floor. Above 100 floors the value is returned as it is; below, 0.99 value + floor.
         """
@@ -99,9 +99,9 @@ class WorstCase(Protocol):
 def best_weights(problem: WorstCase, constant: bool) -> FloatArray:
     """Return the weights with the smallest stated error.
 
-    Weights with the full freedom of K^-1 can be so large that rounding, not the points, limits them; smoother ones then
-    have the smaller error *and* the smaller floor. So a few levels of smoothing are tried, and the best by the error
-    that would be stated is kept; equal weights take part, so that it is never worse than theirs.
+    The weights K^-1 z can be so large that rounding, and not the choice of points, limits their error; smoother weights
+    then have the smaller error *and* the smaller floor. So a few levels of smoothing are tried, and the weights of the
+    smallest stated error are kept. Equal weights are tried too, so that the error is never larger than theirs.
     """
     w = np.full(problem.size, 1.0 / problem.size)
     best = problem.evaluate(w)
