@@ -28,8 +28,8 @@ _WIDE = 150
 #: 4 %. Half and twice as many changed widths by 1 and 5 % there.
 _DRAWS = 400
 #: Share of a batch chosen by sequential quadrature. The rest goes where density times variance is largest, because
-#: quadrature under a surrogate that is wrong does not look where it would be found out. With 1/3 and all of the batch
-#: widths were 0.96 and 1.02 times as large there: the share itself hardly matters.
+#: quadrature takes the surrogate as given, and does not evaluate where its errors would show. With 1/3 and all of the
+#: batch widths were 0.96 and 1.02 times as large there: the share itself hardly matters.
 _QUADRATURE = 2.0 / 3.0
 
 
@@ -69,10 +69,9 @@ def next_points(
     r"""Return up to `batch` points (k, d) that lower the error of the log evidence most.
 
     To first order :math:`\mathrm{d} \log Z = \int \pi\, (\ell - m)`, and its variance under the process is the squared
-    worst-case error of a rule under the measure :math:`\pi`, with the posterior covariance of the process as kernel:
-    the points known so far are in place. The candidates are nodes of :math:`\pi`, and the design is sequential
-    Bayesian quadrature over them, or the one given. Uncertainty about where the likelihood is zero adds the
-    covariance of its sign.
+    worst-case error of a rule under the measure :math:`\pi`, with the posterior covariance of the process, given all
+    values so far, as kernel. The candidates are nodes of :math:`\pi`, and the design is sequential Bayesian quadrature
+    over them, or the one given. Uncertainty about where the likelihood is zero adds the covariance of its sign.
 
     Parameters
     ----------

@@ -18,8 +18,8 @@ from .zeros import SignProcess
 
 Array = NDArray[np.float64]
 
-#: The surrogate is not believed where it rises by more than this above the largest likelihood seen: far from all
-#: points it may extrapolate a slope to hundreds. A climb leaves the top known to 0.05.
+#: The surrogate is capped at this much above the largest log likelihood seen: far from all points it may extrapolate a
+#: slope to hundreds. The top itself is known to 0.05 after a climb.
 RISE = 2.0
 #: Most points of a sample that are nodes at once.
 _MOST = 8192

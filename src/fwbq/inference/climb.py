@@ -27,7 +27,7 @@ _MEMORY = 0.5
 _TRUE = 2.0
 #: A climb that rose by more than this within its last d + 2 evaluations is worth going on with.
 _RISING = 1.0
-#: Two rises say little of the ratio of a geometric series: it is taken for this at most.
+#: Largest ratio of the geometric series in `Climb.ahead`: two rises determine it badly.
 _MOST_RATIO = 0.8
 
 
@@ -55,7 +55,7 @@ class Quadratic:
 
     @property
     def concave(self) -> bool:
-        """Whether it has a maximum; a curvature that is the rounding of zero, in any direction, is none."""
+        """Whether it has a maximum: the curvature is negative in every direction, by more than rounding."""
         values = np.linalg.eigvalsh(self.curvature)
         return bool(values[-1] < -1e-13 * abs(values[0]))
 
@@ -76,7 +76,8 @@ class Quadratic:
         if size == 0.0:
             return np.asarray(axes[:, -1] * radius)
         low = max(0.0, float(values[-1]))
-        # Where the slope has no part along the axes that rise most, no shift brings s to the radius: those axes do.
+        # Where the slope has no part along the axes of greatest curvature, no shift makes |s| = radius (the hard case
+        # of the trust-region problem): what is missing is added along the last of these axes.
         rest = values < low - 1e-10 * (low + float(np.max(np.abs(values))))
         if np.linalg.norm(b[~rest]) <= 1e-10 * size:
             s = np.zeros(len(b))
@@ -130,7 +131,8 @@ def local_quadratic(z: Array, g: Array, centre: int, radius: float, compress: fl
     scale = float(np.max(np.abs(weight * rise), initial=0.0))
     if scale == 0.0:
         return Quadratic(z[centre], float(g[centre]), np.zeros(d), np.zeros((d, d)))
-    # Slopes are all but free; a cross derivative stands for two entries of the matrix and counts twice in the norm.
+    # Slopes hardly count in the norm that is minimised; a cross derivative stands for two entries of the matrix and
+    # counts twice.
     share = np.concatenate([np.full(d, 1e-3), np.ones(d), np.full(d * (d - 1) // 2, np.sqrt(2.0))])
     found, *_ = np.linalg.lstsq(weight[:, None] * design / share, weight * rise / scale, rcond=1e-11)
     found = found * scale / share
@@ -253,7 +255,7 @@ class Climb:
                 self.radius = max(0.6 * min(self.radius, length), self._least)
         self._walls = self._walls + 1 if np.all(np.isneginf(values)) else 0
         if self._walls >= _WALLS:
-            # The top lies on the boundary of the support: nearer to it than this nothing is learnt.
+            # The top lies on the boundary of the support, and further steps would only meet zeros.
             self.arrived = self.ended = True
         if moved:
             self.best, self.value = points[top].copy(), float(values[top])

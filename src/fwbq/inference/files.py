@@ -48,7 +48,7 @@ class Event:
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """All that a run was told, in order: from it and the arguments the run follows.
+    """All that a run was told, in order: with its arguments, this determines the run.
 
     Attributes
     ----------

@@ -96,7 +96,8 @@ class Nodes:
         if self.proposal is None:
             return top + float(np.log(w.sum())), 0.0
         controls = self._controls
-        # The nodes have means of their own; with the constant the fit minimises the variance about them.
+        # Over the nodes the means of the controls are not quite zero; with a constant in the fit, the variance about
+        # the mean is minimised.
         beta = np.linalg.lstsq(np.column_stack([np.ones(len(w)), controls]), w, rcond=1e-10)[0]
         blocks = (w - controls @ beta[1:]).reshape(self.replicates, -1).mean(axis=1)
         mean, error = float(blocks.mean()), float(blocks.std(ddof=1)) / np.sqrt(self.replicates)
@@ -161,9 +162,10 @@ def resample(nodes: Nodes, size: int, power: float = 1.0) -> NDArray[np.intp]:
 def subset(nodes: Nodes, size: int) -> tuple[Array, Array]:
     """Return up to `size` points and weights that stand for the surrogate posterior, for sums over pairs.
 
-    The first points of a Sobol sequence, a power of two of them, are as balanced as all of it, and with their
-    importance weights known to a few per cent what points picked by their weights know to a half: after sequential
-    quadrature the variance of the integral is a small difference. Where few nodes are effective they are picked.
+    The first points of a Sobol sequence, a power of two of them, are as balanced as all of it. What is summed over them
+    is the variance of the integral, after sequential quadrature a small difference of large terms: with importance
+    weights it is known to a few per cent, with points resampled by their weights only to a half. Where few nodes are
+    effective, points are resampled all the same.
     """
     if len(nodes.points) <= size:
         return nodes.points, nodes.weights

@@ -44,7 +44,7 @@ _GROWTH = 0.1
 #: Length-scales are searched for anew when the number of values has grown by this factor; in between they follow. With
 #: 1.5 widths were 1.3 times as large there and one of nine intervals missed; with 1.01 only the time grew, by 13 %.
 _REFIT = 1.1
-#: Share of the evaluations by which the first climb ends, at the latest: without a top the rest would be of no use.
+#: Share of the evaluations by which the first climb ends, at the latest: the rest is for the evidence itself.
 _CLIMBING = 0.7
 #: Share of the budget that climbs after the first may use together.
 _FURTHER = 0.3
@@ -54,16 +54,18 @@ _RACE_DIM, _RACE_BUDGET, _RACERS = 5, 15, 3
 #: A rise of the top by more than this within the last fifth of the evaluations says that it is not found yet.
 _RISING = 0.5
 #: Without a prior, points so many standard deviations out on every axis show whether the density falls off; they are
-#: moved out when it has widened by a factor, or when one of them has come near, a dozen times at most. A value there
-#: less than so far below the top says that it does not (a Cauchy density has fallen by four natural logarithms).
+#: moved out when the surrogate posterior has widened by a factor, or so far that one of them is near in its standard
+#: deviations, a dozen times at most. The density is said not to fall off when a value there is less than the last
+#: number below the top, in natural logarithms (a Cauchy density has fallen by four).
 _PROBE, _WIDENED, _NEAR, _MOST_PROBES, _FALLEN = 5.0, 1.5, 0.7, 12, 3.0
-#: Natural logarithms below the top at which all values are alike.
+#: Log joint densities deeper than this below the top are raised to it: they matter to nothing, and squares stay finite.
 _DEEPEST = 1e7
 #: Standard deviation, at least, of a log evidence whose climbs have not arrived anywhere.
 _NOT_ARRIVED = 0.3
-#: Factor on the variance while no prediction has been tested, less one; it falls like one over their number.
+#: While no prediction has been tested the variance is multiplied by one plus this; with every tested prediction the
+#: addition falls, like one over their number.
 _UNTESTED = 3.0
-#: Predictions made beforehand that say how far the process can be trusted: the last so many.
+#: How far the process can be trusted is judged by the errors of the last so many predictions.
 _REMEMBERED = 40
 
 
@@ -455,7 +457,7 @@ class EvidenceRun:
                 for climb in sorted(climbs, key=lambda c: -c.value):
                     points = climb.propose(z[strange], g[strange]) if climb.further else climb.propose(z, g)
                     if any(_same(points, others, climb.radius) for _, others in proposals):
-                        climb.ended = climb.counted = True  # it has met one that stands higher
+                        climb.ended = climb.counted = True  # it has joined a climb that stands higher
                     else:
                         proposals.append((climb, points))
                 sizes = [(climb, len(points)) for climb, points in proposals]
@@ -573,7 +575,8 @@ class EvidenceRun:
         if probes is not None:
             return self._planned("round", probes)
         self._rounds += 1
-        # Zeros of the likelihood say where others are; but of a sample no point is evaluated twice.
+        # Points of zero likelihood are data of the sign process, and need not be excluded; those of a sample are, so
+        # that none of its points is evaluated twice.
         lost = self._lost if self._space.support is None else np.vstack([self._lost, self._z[~self._positive]])
         z = next_points(view.belief, view.nodes, batch, self._seed(2, self._rounds), self._design, lost)
         if not len(z):
@@ -608,7 +611,7 @@ class EvidenceRun:
         distances = np.linalg.norm(whitening.forward(self._z[at]), axis=1)
         return np.asarray(self._joint[at] - self._tops[-1]), distances
 
-    # Believing
+    # The surrogate posterior
 
     def _whitening(self, z: Array, g: Array) -> Whitening:
         d = self.dim
@@ -672,10 +675,10 @@ class EvidenceRun:
                 self._residuals.append((float(error**2 / max(v, 1e-16)), weight))
 
     def _inflation(self) -> float:
-        """Mean square of the standardised errors of predictions, with two that were right as a prior; at least one."""
+        """Mean square of the standardised errors of predictions, with two errors of one as a prior; at least one."""
         squares, weights = np.array([(1.0, 2.0), *self._residuals[-_REMEMBERED:]]).T
         total = float(np.sum(weights))
-        # Few predictions say little: as long as there are none the standard deviation is doubled.
+        # Few predictions say little: while there are none the standard deviation is doubled.
         return max(1.0, float(np.sum(squares * weights)) / total) * (1.0 + _UNTESTED / (total - 1.0))
 
     def _unseen(self, belief: Belief) -> float:
@@ -695,8 +698,8 @@ class EvidenceRun:
         missed = 0.5 * waiting / (waiting + 2.0 * max(self._finished, 1)) if waiting else 0.0
         if self.dim >= _RACE_DIM and self._finished < 2 and waiting:
             missed = max(missed, 1.0)
-        # Beyond the probes the process is a guess. As much mass as a density that stays at their level for as far again
-        # would hold may lie there, less what a Gaussian has at that distance.
+        # Nothing is known beyond the probes. The mass there may be that of a density that stays at their level for as
+        # far again, less what a Gaussian has at that distance.
         values, distances = self._probe_values(belief.whitening)
         tail = np.maximum(np.exp(values) - 2.0 * np.exp(-0.5 * distances**2), 0.0)
         beyond = float(np.sum(tail)) * _PROBE / np.sqrt(2.0 * np.pi)
@@ -724,7 +727,7 @@ class EvidenceRun:
             kept = self._z, self._x, self._values, list(self._tops), self._fresh
             try:
                 if self._plan is not None:
-                    # Values of points whose companions are still being evaluated count already.
+                    # The values of a batch count even while other points of it are still being evaluated.
                     rows = [i for i, row in enumerate(self._plan.x + 0.0) if row.tobytes() in self._plan.values]
                     values = np.array([self._plan.values[(self._plan.x[i] + 0.0).tobytes()] for i in rows])
                     known = ~np.isnan(values)
@@ -775,7 +778,7 @@ class EvidenceRun:
     def _judge(self, terms: Assessment, belief: Belief, nodes: Nodes) -> Reason:
         """Return what is wrong, or OPEN."""
         if isinstance(self._space, Free):
-            # Mass far beyond every point seen: the surrogate falls off nowhere.
+            # Mass far beyond every point evaluated: the surrogate does not fall off.
             s = belief.whitening.forward(nodes.points)
             seen = float(np.max(np.abs(belief.surrogate.whitened)))
             outside = float(np.sum(nodes.weights[np.max(np.abs(s), axis=1) > 2.0 * seen]))

@@ -95,7 +95,7 @@ class NormalScores(Space):
 
 
 def _score(factor: Measure, x: Array) -> Array:
-    """Return normal scores of values of a one-dimensional measure; the smaller tail carries the digits."""
+    """Return normal scores of values of a one-dimensional measure, from the smaller tail, which keeps its digits."""
     if isinstance(factor, Uniform):
         u = (x - factor.lower[0]) / (factor.upper[0] - factor.lower[0])
         lower, upper = u, (factor.upper[0] - x) / (factor.upper[0] - factor.lower[0])
@@ -122,7 +122,7 @@ def _log_mass(a: Array, b: Array) -> Array:
 
 
 class Standardised(Space):
-    """A prior with a density but without factors, such as a mixture: its coordinates less means, in its units.
+    """A prior with a density but without factors, such as a mixture: its coordinates, standardised.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The surrogate: a Gaussian process on the log joint density, in coordinates whitened by what it says itself."""
+"""The surrogate: a Gaussian process on the log joint density, in coordinates whitened by an earlier estimate of it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ROUNDING = 1e-8
 
 
 def depth_noise(values: Array, dim: int) -> Array:
-    """Variance, relative to the amplitude, of values far below the largest: of little account, they weigh little."""
+    """Variance, relative to the amplitude, of values far below the largest, which hardly matter to the evidence."""
     excess = np.maximum(values.max() - values - (DEPTH + PER_DIMENSION * dim), 0.0)
     return np.asarray(np.minimum(excess / RELATIVE, 1e6) ** 2)
 
@@ -258,10 +258,10 @@ def fit_lengthscales(
     """Return the greatest log posterior density of the log length-scales, and where it is."""
     prior = LengthscalePrior(np.ones(s.shape[1]))
     H = basis_functions(basis, s)
-    # The noise keeps the matrix regular: beside it the jitter is a thousandth.
+    # The noise, which is at least JITTER, keeps the matrix regular; the further jitter is a thousandth of that.
     objective = Objective(family, prior, Differences.of(s), values, H, noise + JITTER, jitter=JITTER / 1000)
     location = objective.location
-    # A mean that leaves nothing but rounding leaves nothing to learn.
+    # Where the mean explains the values to rounding, nothing can be learnt of length-scales: they stay at the prior's.
     weight = 1.0 / np.sqrt(1.0 + noise)
     coefficients = np.linalg.lstsq(H * weight[:, None], values * weight, rcond=None)[0]
     left = weight * (values - H @ coefficients)
