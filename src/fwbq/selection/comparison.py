@@ -60,7 +60,8 @@ class Stage:
     evaluations : int
         Evaluations of all models together up to here.
     contenders : int
-        Models evaluated in the round: those in contention, and up to 20 that help to tell the length-scales.
+        Models evaluated in the round: those in contention, and others, up to 20 in all, from whose values the shared
+        length-scales are found.
     evidences : Evidences
         Posteriors of all models.
     best : int

@@ -20,8 +20,8 @@ Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 Evaluate = Callable[[Any, Array], Array]
 
-#: A model is dropped from a race only when its log evidence is known to this standard deviation: before, its interval
-#: says more about what was not seen than about the model.
+#: A model is dropped from a race only when its log evidence is known to this standard deviation: a wider interval
+#: mostly means that the mass of the likelihood has not been found yet.
 _SMALL = 1.0
 
 
@@ -116,6 +116,6 @@ class Contenders:
     def drop(self, keep: NDArray[np.bool_], score: Array) -> None:
         """Leave out the models that are not to be kept, but for those whose evidence is not known well enough."""
         unknown = np.array([not e.success or not e.sd < _SMALL for e in self.results()], dtype=bool)
-        # A likelihood that was zero at every point is a model without evidence, not one that is not known.
+        # A likelihood that was zero at every point is an evidence of zero, not one that is unknown.
         nothing = np.array([not np.isfinite(e.log_evidence) for e in self.results()], dtype=bool)
         self.active = self.active[keep[self.slots[self.active]] | (unknown & ~nothing)]

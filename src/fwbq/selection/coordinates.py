@@ -1,4 +1,4 @@
-"""Coordinates in which a log integrand is modelled: a stationary process should fit it as well there as anywhere."""
+"""Coordinates in which a log integrand is modelled, so that it varies about as fast everywhere, as its process does."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ class Evidences:
         return drawn
 
     def _below_zero(self) -> Array:
-        """Mass of the untruncated posterior below zero; kept off one so that a remainder always exists."""
+        """Mass of the untruncated posterior below zero; kept below one, so that there is always some above zero."""
         with np.errstate(divide="ignore", invalid="ignore"):
             p = np.where(self.scale > 0.0, _student_cdf(-self.centre / self.scale, self.df), 0.0)
         return np.where(self.kind == "log", 0.0, np.minimum(p, 1.0 - 1e-12))

@@ -27,20 +27,20 @@ _BOUNDS = (0.05, 50.0)
 _PRIOR = (0.0, 0.7)
 #: Models whose likelihoods decide the length-scales; more change nothing.
 _POOL = 100
-#: Log likelihoods further below the largest are compressed (their logarithm grows instead): they are of no account for
-#: the evidence and would only stretch the process.
+#: Log likelihoods further below the largest are compressed, by a logarithm: they do not matter to the evidence, and as
+#: they are they would only make the amplitude of the process too large.
 _DEPTH = 1000.0
 #: A likelihood of zero is taken to be so many natural logarithms below the least positive one of its model. A deeper
 #: step would make the process overshoot beside it.
 _STEP = 20.0
-#: The mean is not believed where it rises by more than this above the largest log likelihood seen: far from all
-#: points, in corners of hardly any prior probability, it may extrapolate a slope to hundreds.
+#: The mean is capped at this much above the largest log likelihood seen: far from all points, in corners of hardly any
+#: prior probability, it may extrapolate a slope to hundreds.
 _RISE = 10.0
 #: Effective nodes below which quasi-random nodes are taken not to have seen the peak.
 _FEW = 10.0
 #: Entries of one block of models on the nodes: 16 MB, which was fastest of 2 to 64.
 _BLOCK = 2_000_000
-#: Most nodes, in no order that matters, over which a double sum is taken.
+#: Most nodes, of those without axes, over which a double sum is taken: of more, every second, third, ... is used.
 _DOUBLE = 2048
 
 
@@ -62,12 +62,12 @@ class LogProcess:
 
     .. math:: \tfrac12 \Big(\int \pi_i \min(a_i c(x, x), 4) - a_i \iint \pi_i c\,\pi_i\Big) \ge 0,
 
-    by which the first expression is too low: a mean that runs smoothly between the points cannot know the height of
-    a peak there, and the exponential of what it does not know is larger than one on average. It is added to the log
-    evidence, and its square to the variance; so is the error of the sum over the nodes, which counts where few of
-    them carry it. The amplitude is the larger of the
-    maximum-likelihood one and the mean squared leave-one-out residual weighed by the square root of the likelihood:
-    where the likelihood is large, errors matter, and there the process is often rougher than elsewhere.
+    by which the first expression is too low: the mean of the process has no peak between the points, where the
+    likelihood may have one, and the expectation of an exponential exceeds the exponential of the expectation. It is
+    added to the log evidence, and its square to the variance. The variance of the sum over the nodes is added too; it
+    matters where few of them carry the sum. The amplitude is the larger of the maximum-likelihood one and the mean
+    squared leave-one-out residual weighed by the square root of the likelihood: where the likelihood is large, errors
+    matter, and there the process is often rougher than elsewhere.
 
     A model whose likelihood is zero at every point has evidence zero: log evidence minus infinity, without any error.
 
@@ -99,7 +99,7 @@ class LogProcess:
         """
         n, m = values.shape
         top = values.max(axis=0)
-        nothing = ~np.isfinite(top)  # a model whose likelihood is zero wherever we looked
+        nothing = ~np.isfinite(top)  # a model whose likelihood is zero at every point
         top = np.where(nothing, 0.0, top)
         F = _levelled(values - top)
         F[:, nothing] = 0.0

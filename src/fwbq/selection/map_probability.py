@@ -16,9 +16,10 @@ Array = NDArray[np.float64]
 _FINE, _COARSE = 24, 400
 #: Points of the grid on which the other contenders, each of them with hardly a chance, are summed.
 _THIN = 256
-#: A model that exceeds with a smaller probability than this what the largest almost surely exceeds does not count.
+#: The grid begins at a value that the largest evidence falls short of with at most this probability. Contenders beyond
+#: the first 400 that exceed this value with less than this probability are left out.
 _NO_CHANCE = 1e-9
-#: One in so many points of the grid is looked at to find where it may begin.
+#: To find where the grid may begin, one in so many of its points is tried.
 _SKIP = 16
 #: Values of distribution functions held at a time: 16 MB.
 _BLOCK = 2_000_000
@@ -85,7 +86,7 @@ def leader(chances: Array, score: Array) -> int:
 
 
 def _with_width(evidences: Evidences) -> Evidences:
-    """Make posteriors without width very narrow ones, so that equal models share."""
+    """Make posteriors without width very narrow ones, so that equal models share the probability."""
     size = np.abs(evidences.centre)
     narrow = np.where(evidences.kind == "log", np.maximum(size, 1.0), size) * 1e-13
     return Evidences(
@@ -99,7 +100,7 @@ def _levels(size: int) -> Array:
 
 
 def _certain(evidences: Evidences, shift: Array, grid: Array) -> int:
-    """Return the last point of the grid that the largest exceeds almost surely, among some of its points; else 0."""
+    """Return the place of the last of some points of the grid that the largest exceeds almost surely; else 0."""
     some = np.arange(0, len(grid) - 1, _SKIP)
     with np.errstate(divide="ignore"):
         product = np.log(evidences.cdf(grid[some, None] - shift)).sum(axis=1)

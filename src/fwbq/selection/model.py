@@ -223,7 +223,7 @@ class Family(Protocol):
 
     @property
     def alike(self) -> bool:
-        """Whether the log integrands resemble each other, so that all of them tell the length-scales of each."""
+        """Whether the log integrands resemble each other, so that one set of length-scales is found from them all."""
 
     def log_integrands(self, x: Array, which: NDArray[np.intp]) -> Array:
         """Return the log integrands (n, len(which)) of the models `which` at points (n, d)."""
@@ -297,7 +297,7 @@ def families(models: Mapping[Any, Model], tag: str | None = None) -> list[Family
 
     Log joint densities without a measure are grouped by their number of parameters.
 
-    `tag` is a name for the log integrands, which a journal then knows them by.
+    `tag` is a name by which a journal identifies the log integrands.
     """
     tag = None if tag is None else _validate.text(tag, "tag")
     groups: dict[Any, list[tuple[Hashable, Model]]] = {}

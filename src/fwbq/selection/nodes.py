@@ -100,8 +100,9 @@ def _stretched(size: int) -> tuple[Array, Array]:
 def _side(factor: Measure, coordinates: Standard | LogScale, i: int, size: int) -> tuple[Array, Array]:
     """Nodes (q,) in coordinate i and their log weights, for one factor of a product measure.
 
-    Gauss-Legendre in the coordinate times the density where its range is bounded to all intents; stretched quantiles
-    where it is not, or where the density is too rough for that (it must sum to one to 1e-6).
+    For a bounded factor, or a logarithmic coordinate, Gauss-Legendre in the coordinate times the density, between the
+    quantiles 1e-13 and 1 - 1e-13; stretched quantiles otherwise, or where the density is too rough for that (its sum
+    over the nodes must be one to 1e-6).
     """
     bounded = bool(np.isfinite(factor.lower[0]) and np.isfinite(factor.upper[0]))
     if bounded or isinstance(coordinates, LogScale):

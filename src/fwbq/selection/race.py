@@ -1,4 +1,4 @@
-"""The run: evaluate in rounds, propagate the numerical error, drop who is out, stop when it is decided."""
+"""The run: evaluate in rounds, propagate the numerical error, drop models that cannot win, stop when it is decided."""
 
 from __future__ import annotations
 

@@ -26,14 +26,15 @@ from .nodes import Nodes, nodes
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
-#: Of models that share their length-scales so many stay in as long as one is in contention, to tell them.
+#: Of models that share their length-scales at least so many are evaluated as long as one is in contention, because the
+#: length-scales are found from the values of all.
 _WITNESSES = 20
-#: A likelihood that so few points carry (effective number) says nothing about the integral of a model: under the
-#: linear process such a model stays in the race.
+#: Where the effective number of points that carry the likelihood of a model is below this, they say nothing about its
+#: integral: under the linear process such a model stays in the race.
 CARRIED = 3.0
-#: A linear process understates its error when the amplitude of leave-one-out predictions makes it so many times larger
-#: (under the right kernel the two amplitudes agree within a factor 1 +- sqrt(2 / n)), and it then counts: more than
-#: this in the log evidence. Errors near rounding are never told apart so well.
+#: A linear process is said to understate its error when the amplitude of leave-one-out predictions would make it more
+#: than the first number times larger (under the right kernel the two amplitudes agree within a factor
+#: 1 +- sqrt(2 / n)), and the larger error in the log evidence exceeds the second number: below, it may be rounding.
 UNDERSTATED, COUNTS = 3.0, 0.01
 
 
@@ -115,7 +116,7 @@ class Shared:
         return int(fresh[:, self.active].size)
 
     def drop(self, keep: NDArray[np.bool_], score: Array) -> None:
-        """Leave out the models that are not to be kept, but for witnesses: the highest of the others."""
+        """Leave out the models that are not to be kept, but for the best of them where length-scales are shared."""
         kept = keep[self.slots[self.active]]
         kept |= self.unknown()
         if self.family.alike and kept.any() and kept.sum() < _WITNESSES:
