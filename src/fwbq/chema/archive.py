@@ -10,8 +10,8 @@ from pathlib import Path
 
 __all__ = ["download"]
 
-# Seconds until a download is given up. pip gives up a connection that is silent much earlier: this is for one that
-# goes on without end.
+# Seconds until a download is given up. pip itself gives up a silent connection much earlier: this limit is for one that
+# delivers so slowly that it would not end.
 _TIMEOUT = 600
 # ``pip download`` asks the build backend of an archive for its metadata, which runs the archive's code. A backend (as
 # PEP 517 defines it) under the name of the usual one, found first on the path, answers instead.

@@ -43,7 +43,7 @@ _FIRST = 20
 #: The same for models with three enzymes and more: of the triples of 300 enzymes 61 % were left after 20 points, 17 %
 #: after 50, in half the time.
 _FIRST_OF_LARGER = 50
-#: Options that the screen, which knows equal prior probabilities and the process on the log likelihood only, excludes.
+#: Options that cannot go with the screen: it assumes equal prior probabilities, and has its own process and points.
 _OWN_WAY = ("prior", "kernel", "design", "budget")
 
 
@@ -63,8 +63,8 @@ def compare(
     """Compare the kinetic models of a data set by evidence, with the numerical error carried to the decision.
 
     However many models there are: more than 5,000 are screened first, as :func:`fwbq.chema.pairs.screen` says. A model
-    is dropped only if at least 1,000 others with as many enzymes are better for all that their numerical errors allow;
-    the dropped ones are counted, and weighed, in ``rest``.
+    is dropped only if at least 1,000 others with as many enzymes are better even when numerical errors are allowed for;
+    ``rest`` has the number of the dropped ones and the sum of their evidences.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def compare(
         Sizes of the rounds; by default 10, 20, 50, 100, 200 up to `n`.
     screen : bool or ScreenRules, optional
         Whether models are screened, and by which rules. By default more than 5,000 are, unless `prior`, `kernel`,
-        `design` or `budget` is given, or ``race=False``. The screen is not in the journal: it is made again.
+        `design` or `budget` is given, or ``race=False``. The journal does not hold the screen: a restart repeats it.
     **options
         `stop`, `tol`, `prior`, `evidence`, `kernel`, `amplitude`, `design`, `race`, `budget`, `executor`, `journal`,
         `rng`, `progress`, as in :func:`fwbq.compare_models`.

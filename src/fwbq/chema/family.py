@@ -81,7 +81,7 @@ class KineticFamily:
         return model_indices(self.dataset, self.names)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel to other processes without what is found again there."""
+        """Pickle the arguments alone: what is cached is computed again in the other process."""
         return KineticFamily, (self.dataset, self.names, self.truncated)
 
     def identity(self) -> Any:

@@ -20,12 +20,12 @@ from .truncated import MOST_COLUMNS, log_truncation_ratio
 __all__ = ["candidate_models", "design_matrix", "log_likelihood", "log_likelihood_block"]
 
 Model = tuple[str | int, ...]
-# What is said of the two likelihoods.
+# What settings, printouts and reports call the two likelihoods.
 CLOSED_FORM, TRUNCATED = "closed form of the paper (V not truncated)", "truncated (V >= 0)"
 RankArray = NDArray[np.int64]
 
-# Pairs whose residual loses more than this to cancellation in the fast formula are computed again by Gram-Schmidt:
-# what remains of the fast ones is right to about 1e-12.
+# Pairs of which less than this part of the residual is left after the subtraction in the fast formula are computed
+# again by Gram-Schmidt; the others are right to about 1e-12.
 _CANCELLATION = 1e-4
 # Entries of the arrays (points, times, enzymes) handled at a time: 256 kB of float64, within a cache.
 _BLOCK = 32_000

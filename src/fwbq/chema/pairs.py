@@ -11,7 +11,7 @@ With E = 10^4 enzymes there are 50,005,001 models with at most two of them. Two 
 
    where A depends on a only and B on b only. The part linear in c is a second matrix product, and what remains are a
    dozen passes over a block of pairs that fits in the cache.
-2. Most models are hopeless, and ten design points show it.
+2. Most models are far worse than the best, and a few design points show it.
 
 So :func:`screen` races: every pair is evaluated at a few points of the design; those that may still be among the best
 are evaluated at more, and the last few at all points, by the same comparison as any other set of models.
@@ -56,15 +56,16 @@ IntArray = NDArray[np.intp]
 _ROWS, _COLUMNS = 64, 64
 # Rows of a task: the unit that an executor receives. Fixed, so that the answer does not depend on the executor.
 _STRIP = 256
-# Rows, of the enzymes best alone, whose pairs are tried first to learn how good the best are.
+# Enzymes, the best of the models with one enzyme, whose pairs are evaluated first, to learn how large the leading
+# evidences are.
 _PILOT = 32
 # Gauss nodes per coordinate in the first round and in the others, by the number of enzymes. On the shipped example at
-# n = 20 the log evidences of pairs are within 0.03 and 0.002 of those of the full rule of the comparison; how far they
-# are on the data is measured.
+# n = 20 the log evidences of pairs are within 0.03 and 0.002 of those of the full rule of the comparison; on other data
+# the difference is measured and allowed for (`_Judge.fitted`).
 _NODES = {2: (6, 12), 3: (6, 8)}
 # The same for models with more enzymes: four thousand nodes in six dimensions.
 _FEWEST_NODES = (4, 4)
-# 1 - c^2 below this is rounding: such pairs are not judged by the fast formula but kept.
+# 1 - c^2 below this is rounding: such pairs are kept for the next round, whatever the fast formula gives.
 _COLLINEAR = 1e-9
 # Pairs judged at a time: their values at some hundred points take a few megabytes.
 _PAIRS_AT_ONCE = 2_000
@@ -146,8 +147,8 @@ class _Kernel:
                 np.maximum(c, _COLLINEAR, out=c)
             np.divide(t, c, out=t)
             np.subtract(value, t, out=value)
-            # Rounding may take the residual of an exact fit to zero or below; it is kept here and computed exactly
-            # later.
+            # Rounding may take the residual of an exact fit to zero or below; such a pair gets a very large value here,
+            # survives, and is computed exactly later.
             np.maximum(value, np.finfo(float).tiny, out=value)
             np.log(value, out=value)
             value *= -0.5 * a.n
@@ -179,7 +180,7 @@ class _Judge:
     kernel : Kernel or None
         Of the process; None until it is fitted.
     allowance : float
-        For the error of the nodes, which the process knows nothing of.
+        Added to the half-width of every interval, for the error of the sum over the nodes.
     """
 
     points: FloatArray
@@ -212,7 +213,7 @@ class _Judge:
 
 
 class _Sieve:
-    r"""A quick look at many pairs: intervals of log evidences that hold those of the judge.
+    r"""A quick bound for many models: intervals of log evidences that contain those of the judge.
 
     Given the kernel, the process mean at the nodes and its residuals are linear in the values. The variance of the
     integral of a process with covariance a c under a density pi is at most a times the mean of c(x, x) under pi
@@ -254,8 +255,8 @@ class _Sieve:
             f -= top
             node, small = self._buffer[:, : f.shape[1]], self._small[:, : f.shape[1]]
             np.matmul(self._mean, f.astype(np.float32), out=node)
-            # As for the judge, the mean is not believed where it rises far above the largest value seen; and what is
-            # nothing at all is kept from the slow arithmetic of numbers near the smallest.
+            # As for the judge, the mean is capped above the largest value seen; very low values are raised, because
+            # arithmetic with subnormal numbers is slow.
             np.clip(node, self._lowest, _HIGHEST, out=node)
             node += self._log_weights
             np.exp(node, out=node)
@@ -345,10 +346,10 @@ def _strip(dataset: Dataset, judge: _Judge, floor: float, top: int, most: int, f
 
 
 class _Sifter:
-    """Blocks of models go in, what may be among the best comes out.
+    """Takes blocks of models, and keeps those that may be among the best.
 
-    The sieve looks at all of a block. What it leaves waits until there is enough for the judge, which is slow to begin
-    with and then as quick for a thousand models as for ten.
+    The sieve looks at all models of a block. Those that it leaves are collected until there are enough for the judge,
+    which takes about as long for ten models as for a thousand.
     """
 
     def __init__(self, judge: _Judge, floor: float) -> None:
@@ -365,7 +366,7 @@ class _Sifter:
     ) -> None:
         """Take the values (n, m) of models (m, size); those not `valid` are passed over."""
         counted = np.ones(len(models), dtype=bool) if valid is None else valid
-        # The sieve has a jitter and rounding of its own: the margin.
+        # The margin allows for the jitter and the rounding of the sieve, which differ from those of the judge.
         centre, width = self._sieve(values.copy())
         promising = counted & (centre + width + _MARGIN >= self._floor)
         if collinear is not None:
@@ -445,12 +446,12 @@ class ScreenRules:
 
 @dataclass(frozen=True, eq=False)
 class Survivors:
-    """What a race left.
+    """What the screen left.
 
     Attributes
     ----------
     models : (m, size) int array
-        Columns of the enzymes of the models that stood, in lexicographic order.
+        Columns of the enzymes of the models that are left, in lexicographic order.
     rounds : tuple of dict
         ``n``, ``models`` and ``survived`` of each round.
     dropped : int
@@ -475,7 +476,7 @@ class Survivors:
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """All pairs of the enzymes of a data set, as the first round of a race takes them: in strips of rows."""
+    """All pairs of the enzymes of a data set, in strips of 256 first enzymes, each a task of the first round."""
 
     dataset: Dataset
 
@@ -596,11 +597,11 @@ def screen(
 
     Every pair is evaluated at the first n[0] points of a design. A Gaussian process on the log likelihood gives each
     log evidence with its uncertainty, a Student-t with n - 1 degrees of freedom, hence an interval that the evidence
-    leaves on either side with probability `level`, widened by the error of the coarse sums of the race (measured on
-    the leading pairs). **A pair is dropped only if at least `top` other pairs have their
-    whole interval above its own.** So no model is lost that its numerical uncertainty would still allow among the
-    `top` best, let alone to be the MAP. The survivors go on to n[1] points, and so on; those of the last round, and
-    all models with fewer enzymes, are compared as by :func:`fwbq.chema.compare` at n[-1] points.
+    leaves on either side with probability `level`, widened by the error of the coarse sums of the screen (measured on
+    the leading pairs). **A pair is dropped only if at least `top` other pairs have their whole interval above its
+    own.** So no model is lost that, given its numerical uncertainty, may be among the `top` best, or be the MAP. The
+    survivors go on to n[1] points, and so on; those of the last round, and all models with fewer enzymes, are compared
+    as by :func:`fwbq.chema.compare` at n[-1] points.
 
     The guarantee is as good as the intervals, and holds unless the status says that more than `most` pairs would have
     survived. Measured against evidences by brute-force quadrature, on simulated sets with 200 and 300 enzymes and
@@ -633,7 +634,7 @@ def screen(
     -------
     Comparison
         Of the survivors, the singles and the empty model. ``rest`` has the number and the summed evidence of the
-        pairs that were dropped, so that probabilities are right; ``settings["rounds"]`` says how many pairs stood
+        pairs that were dropped, so that probabilities are right; ``settings["rounds"]`` says how many pairs survived
         each round.
 
     Examples
@@ -745,7 +746,7 @@ def likely(dataset: Dataset, size: int, truncated: bool = False) -> IntArray:
 
 
 def _pilot(models: Models, judge: _Judge, full: Nodes, top: int) -> tuple[_Judge, float]:
-    """Fit the judge's kernel to models that are likely to be good, and find what an upper bound must reach at least."""
+    """Fit the judge's kernel to models that are likely to be good; find the least upper bound that keeps a model."""
     parts = increments(models.dataset)
     values = block_at(parts, models.pilot(), judge.points, truncated=models.truncated)[0]
     judge = judge.fitted(values, full)

@@ -1,4 +1,4 @@
-"""Models of any number of enzymes, screened in blocks: what `Pairs` is for two, without its closed form."""
+"""Models of any number of enzymes, screened in blocks, as `Pairs` does for two, but without its closed form."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ __all__ = ["Listed", "Sets"]
 
 # Models evaluated at a time: at twenty points their values take a third of a megabyte.
 _AT_ONCE = 2_000
-# Models of a list whose values tell what is good.
+# Models of a list that are evaluated first, to learn how large the leading evidences are.
 _PILOT = 5_000
 
 
 @dataclass(frozen=True, eq=False)
 class Sets:
-    """All sets of `size` enzymes of a data set: those with the same first enzyme are a task.
+    """All sets of `size` enzymes of a data set: those with the same first enzyme are one task of an executor.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Sets:
 
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """Models of one size that somebody has chosen.
+    """Models of one size, given as a list.
 
     Parameters
     ----------
@@ -92,11 +92,11 @@ class Listed:
         return np.asarray(self.index[some])
 
     def parts(self) -> Iterable[IntArray]:
-        """Return runs of the list."""
+        """Return consecutive pieces of the list, 2,000 models each."""
         return (self.index[i : i + _AT_ONCE] for i in range(0, len(self.index), _AT_ONCE))
 
     def judged(self, judge: _Judge, floor: float, rules: ScreenRules, part: IntArray) -> tuple[_Found, int]:
-        """Return what may be among the best of a run, and its length."""
+        """Return what may be among the best of a piece, and its length."""
         return _judged(self.dataset, judge, floor, rules, self.truncated, part), len(part)
 
 

@@ -41,7 +41,7 @@ __all__ = ["Triples"]
 
 @dataclass(frozen=True, eq=False)
 class Triples:
-    """All triples of the enzymes of a data set: those with the same last enzyme are a task.
+    """All triples of the enzymes of a data set: those with the same last enzyme are one task of an executor.
 
     Parameters
     ----------

@@ -85,7 +85,7 @@ def least_squares(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray,
     factor : (m, d, d) array
         ``factor @ z`` with z standard normal has covariance (X'X)^-1, or its pseudo-inverse.
     estimate : (m, d) array
-        Least-squares rates; what X cannot see stays at 1.
+        Least-squares rates; combinations of rates that X does not determine stay at 1.
     b : (m,) array
         b_N of the paper's section 7.
     """
@@ -133,7 +133,7 @@ def _orthants(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, Flo
     root = np.sqrt(b)[:, None]
     slope_prior = 1.0 / (np.sqrt(n) * root * sd)
     slope_posterior = mean / (np.sqrt(n / (n + 1)) * root * sd)
-    # A bound that cannot be reached: far out on the ray, the same in both.
+    # A rate that is fixed at 1 is never negative: its bound is so large that its probability is one in both.
     slope_prior[fixed] = slope_posterior[fixed] = 1e30
     return slope_prior, slope_posterior, correlation
 
@@ -144,7 +144,7 @@ def _deficient(x: FloatArray, y: FloatArray, scale: FloatArray) -> tuple[FloatAr
     _, singular, right = np.linalg.svd(x / scale, full_matrices=True)
     rank = int(np.sum(singular > RANK_TOLERANCE * singular[:1])) if singular.size else 0
     null = right[rank:].T / scale[:, None]
-    # Orthonormal directions in which V may leave 1: orthogonal to what X does not see.
+    # Orthonormal directions in which V may differ from 1: orthogonal to the null space of X.
     basis: NDArray[np.float64] = np.linalg.qr(null, mode="complete")[0][:, d - rank :]
     u, s, vt = np.linalg.svd(x @ basis, full_matrices=False)
     shift = basis @ (vt.T @ ((u.T @ (y - x.sum(axis=1))) / s)) if rank else np.zeros(d)
