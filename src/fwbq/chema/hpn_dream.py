@@ -137,7 +137,7 @@ def _verify(path: Path) -> None:
 
 
 def _extract(archive: Path, into: Path) -> dict[str, Path]:
-    """Copy out the wanted members, and nothing else, under names of our own."""
+    """Copy out the wanted members, and nothing else, each under the name of its cell line."""
     into.mkdir()
     found: dict[str, Path] = {}
     with tarfile.open(archive, "r:gz") as tar:

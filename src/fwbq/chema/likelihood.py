@@ -122,9 +122,10 @@ def log_likelihood(
     Warns
     -----
     numpy.exceptions.RankWarning
-        Columns of X(K) depend on each other (a silent enzyme, enzymes in proportion, fewer increments than
-        columns). The value is the likelihood under the prior restricted to what the data can tell:
-        V ~ N(1, N sigma^2 (X'X)^+), with r in place of d. So a silent enzyme leaves the model without it, exactly.
+        Columns of X(K) depend on each other (a silent enzyme, whose level is always zero, enzymes in proportion, fewer
+        increments than columns). The value is the likelihood under the prior restricted to what the data can tell:
+        V ~ N(1, N sigma^2 (X'X)^+), with r in place of d. So a silent enzyme changes nothing: the likelihood is exactly
+        that of the model without it.
 
     Examples
     --------

@@ -19,7 +19,7 @@ _REACH = 1.5
 #: Steps in a row that met a likelihood of zero before a climb ends at the boundary.
 _WALLS = 4
 #: Two models run side by side, of the values as they are and with deep falls compressed (see `local_quadratic`); the
-#: one whose predictions were better of late leads. Poisson regressions in four dimensions then take 30 evaluations to
+#: one that predicted the last values better leads. Poisson regressions in four dimensions then take 30 evaluations to
 #: come within half a natural logarithm of the top instead of 47, Gaussians stay at the number of their coefficients.
 _COMPRESS = (np.inf, 10.0)
 _MEMORY = 0.5

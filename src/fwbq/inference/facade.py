@@ -23,7 +23,7 @@ from .start import starting_point
 Array = NDArray[np.float64]
 
 LEVEL_OF_TOL = 0.95
-#: Evaluations before which a tolerance is not believed, and the most that a `tol` alone may use.
+#: Evaluations before which a tolerance is not accepted as reached, and the most that a `tol` alone may use.
 LEAST_FOR_TOL = 20
 MOST_FOR_TOL = 500
 

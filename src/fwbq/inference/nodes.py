@@ -26,10 +26,10 @@ _CUBIC, _QUADRATIC = 6, 16
 #: with 48 the time was 15 % longer.
 _AROUND = 24
 _AROUND_DF = 8.0
-#: Share of the nodes that must be effective before the proposal is believed, and most attempts to improve it.
+#: Share of the nodes that must be effective before the proposal is accepted, and most attempts to improve it.
 _ENOUGH = 0.5
 _ATTEMPTS = 3
-#: Share of the nodes that must be effective for their weights to serve a subset.
+#: Share of the nodes that must be effective for a subset to be taken with its importance weights (`subset`).
 _EVEN = 0.25
 
 

@@ -166,7 +166,7 @@ class _Sample:
         self.size = 0
 
     def extend(self, size: int, evaluate: Evaluator) -> None:
-        """Evaluate f at the points that a net of `size` has more."""
+        """Evaluate f at the points that are still missing for a net of `size` points."""
         while self.size < size:
             stop = min(size, self.size + BLOCK)
             done = evaluate(self.measure.from_uniform(self.net.points(self.size, stop)))

@@ -89,7 +89,7 @@ class Evidences:
         return np.where(self.kind == "log", value, logs)
 
     def cdf(self, x: Array) -> Array:
-        """Return P(log Z_i <= x) for x (r, m) or (r, 1); one half at the place of a posterior without width."""
+        """Return P(log Z_i <= x) for x (r, m) or (r, 1); one half at the centre of a posterior of width zero."""
         x = np.broadcast_to(x, (len(x), len(self)))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             value = np.where(self.kind == "log", x, np.exp(x - self.offset))

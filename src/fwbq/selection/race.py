@@ -72,7 +72,7 @@ def compare_models(
     not known well enough to say so, and the run stops when the decision is certain.
 
     Under ``evidence="linear"``, with `coordinates` of a model or with a kernel given, models with the same measure
-    share points that are spread over the prior instead: cheap, and right for likelihoods about as wide as it.
+    share points that are spread over the prior instead: cheap, and accurate for likelihoods about as wide as the prior.
 
     Parameters
     ----------
@@ -355,7 +355,7 @@ def _decided(
 
 
 def _contention(evidences: Evidences, log_prior: Array, best: int, tol: float | None) -> NDArray[np.bool_]:
-    """Return which models may still win, or, when a probability is wanted to `tol`, may still weigh on it."""
+    """Return which models may still win, or, when a probability is wanted to `tol`, may still change it."""
     from scipy.special import stdtr
 
     centre, sd = evidences.log_median + log_prior, evidences.log_sd

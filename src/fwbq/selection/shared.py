@@ -164,7 +164,7 @@ class Shared:
     def understatement(self, j: int) -> float:
         """Return how many times too small the error of the j-th model in contention may be, by leave-one-out; or one.
 
-        One also where that larger error is of no account for the log evidence.
+        One also where that larger error is too small to matter to the log evidence.
         """
         rule, values = self._ruled(self.values[:, self.active[[j]]])
         stated, left_out = (linear_evidences(rule, values, a) for a in (self.amplitude, "loo"))
