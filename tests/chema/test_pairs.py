@@ -18,15 +18,13 @@ def data():
 def judge_of(data, n=12):
     places = KineticFamily(data, (data.names[:2],)).coordinates
     k = prior(3).sample(n, rng=0)
-    return pairs._Judge(
-        k, places.forward(k), pairs._race_nodes(places, 2, later=False), 1e-3, Matern32(np.full(3, 1.5))
-    )
+    return pairs.Judge(k, places.forward(k), pairs._race_nodes(places, 2, later=False), 1e-3, Matern32(np.full(3, 1.5)))
 
 
 def kernel_of(data, k):
     parts, every = increments(data), np.arange(data.n_enzymes)
     left, right = ([side(part, k, every) for part in parts] for side in (pairs._left, pairs._right))
-    return pairs._Kernel(left, right, pairs._constant(parts))
+    return pairs.BlockLikelihood(left, right, pairs.constant_part(parts))
 
 
 @pytest.mark.parametrize("conditions", [1, 2])
@@ -131,7 +129,7 @@ def test_the_executor_and_the_strips_do_not_change_the_answer(data, monkeypatch)
     np.testing.assert_array_equal(alone.evidences.centre, together.evidences.centre)
     assert alone.rest.log_weight == together.rest.log_weight
     monkeypatch.setattr(pairs, "_STRIP", 64)
-    monkeypatch.setattr(pairs, "_ROWS", 7)
+    monkeypatch.setattr(pairs, "ROWS", 7)
     assert pairs.screen(data, n=(10, 20), top=20, rng=0).names == alone.names
 
 

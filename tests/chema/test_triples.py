@@ -19,7 +19,7 @@ def data():
 def values_of(data, k, third):
     parts, before = increments(data), np.arange(third)
     sides = [sides_beside(part, k, before, third) for part in parts]
-    kernel = pairs._Kernel([s[0] for s in sides], [s[1] for s in sides], pairs._constant(parts))
+    kernel = pairs.BlockLikelihood([s[0] for s in sides], [s[1] for s in sides], pairs.constant_part(parts))
     values, _ = kernel(slice(0, third), slice(0, third))
     return values.reshape(len(k), third, third), np.any([s[2] for s in sides], axis=0)
 

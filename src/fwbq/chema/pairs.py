@@ -39,7 +39,7 @@ from ..inference.assessment import EXPANDED
 from ..kernels import Kernel
 from ..process import Regression
 from ..selection import Comparison, LogScale, Rest, compare_families
-from ..selection.log_process import _RISE, LogProcess
+from ..selection.log_process import RISE, LogProcess
 from ..selection.nodes import Nodes, nodes
 from . import _checks
 from .dataset import Dataset
@@ -53,7 +53,7 @@ __all__ = ["Pairs", "ScreenRules", "Survivors", "screen", "survivors"]
 IntArray = NDArray[np.intp]
 
 # Pairs of a block: (10 points) x 64 x 64 float64 are 330 kB, below a second-level cache.
-_ROWS, _COLUMNS = 64, 64
+ROWS, COLUMNS = 64, 64
 # Rows of a task: the unit that an executor receives. Fixed, so that the answer does not depend on the executor.
 _STRIP = 256
 # Enzymes, the best of the models with one enzyme, whose pairs are evaluated first, to learn how large the leading
@@ -61,12 +61,12 @@ _STRIP = 256
 _PILOT = 32
 # Gauss nodes per coordinate in the first round and in the others, by the number of enzymes. On the shipped example at
 # n = 20 the log evidences of pairs are within 0.03 and 0.002 of those of the full rule of the comparison; on other data
-# the difference is measured and allowed for (`_Judge.fitted`).
+# the difference is measured and allowed for (`Judge.fitted`).
 _NODES = {2: (6, 12), 3: (6, 8)}
 # The same for models with more enzymes: four thousand nodes in six dimensions.
 _FEWEST_NODES = (4, 4)
 # 1 - c^2 below this is rounding: such pairs are kept for the next round, whatever the fast formula gives.
-_COLLINEAR = 1e-9
+COLLINEAR = 1e-9
 # Pairs judged at a time: their values at some hundred points take a few megabytes.
 _PAIRS_AT_ONCE = 2_000
 # Pairs whose nodes are summed at a time: 216 x 512 float32 are 432 kB.
@@ -77,11 +77,11 @@ _LEADING = 200
 _JITTER = 1e-10
 # Added to every upper bound, in log evidence, for the rounding of sums in float32.
 _MARGIN = 1e-3
-_HIGHEST = np.float32(_RISE)
+_HIGHEST = np.float32(RISE)
 
 
 @dataclass(frozen=True, eq=False)
-class _Factors:
+class Factors:
     """Both sides of the matrix products of one condition, at n points."""
 
     n: int
@@ -91,7 +91,7 @@ class _Factors:
     penalty: FloatArray  # (n, rows) or (n, columns): log(N+1)/2 for an independent column
 
 
-def _left(part: Increments, points: FloatArray, enzymes: IntArray) -> _Factors:
+def _left(part: Increments, points: FloatArray, enzymes: IntArray) -> Factors:
     base = Base.at(part, points[:, 0])
     side = Columns.at(part, base, points[:, 1], enzymes)
     across = side.rate - side.length
@@ -104,25 +104,25 @@ def _left(part: Increments, points: FloatArray, enzymes: IntArray) -> _Factors:
         [2 * side.length[:, :, None] * direction, -2 * u[:, :, None], own[:, :, None], np.ones((*u.shape, 1))], axis=2
     )
     penalty = 0.5 * np.log(part.n + 1) * (side.live.astype(np.float64) + base.live[:, None])
-    return _Factors(part.n, direction, linear, np.sqrt(part.n) * side.rate, penalty)
+    return Factors(part.n, direction, linear, np.sqrt(part.n) * side.rate, penalty)
 
 
-def _right(part: Increments, points: FloatArray, enzymes: IntArray) -> _Factors:
+def _right(part: Increments, points: FloatArray, enzymes: IntArray) -> Factors:
     base = Base.at(part, points[:, 0])
     side = Columns.at(part, base, points[:, 2], enzymes)
     own = side.length * (side.length - 2 * side.rate) + side.along**2
     ones = np.ones((len(own), 1, own.shape[1]))
     linear = np.concatenate([side.length[:, None, :] * side.direction, side.along[:, None], ones, own[:, None]], axis=1)
     penalty = 0.5 * np.log(part.n + 1) * side.live
-    return _Factors(part.n, side.direction, linear, np.sqrt(part.n) * side.rate, penalty)
+    return Factors(part.n, side.direction, linear, np.sqrt(part.n) * side.rate, penalty)
 
 
-class _Kernel:
+class BlockLikelihood:
     """Evaluates blocks of pairs in buffers of its own: fresh memory for every block would cost more than the sums."""
 
-    def __init__(self, left: Sequence[_Factors], right: Sequence[_Factors], constant: float) -> None:
+    def __init__(self, left: Sequence[Factors], right: Sequence[Factors], constant: float) -> None:
         self._left, self._right, self._constant = left, right, constant
-        self._buffers = np.empty((4, len(left[0].rate) * _ROWS * _COLUMNS))
+        self._buffers = np.empty((4, len(left[0].rate) * ROWS * COLUMNS))
 
     def __call__(self, rows: slice, columns: slice) -> tuple[FloatArray, NDArray[np.bool_] | None]:
         """Log likelihoods (n, pairs) up to rounding, and which pairs are collinear somewhere (None: none).
@@ -141,10 +141,10 @@ class _Kernel:
             np.multiply(t, t, out=t)
             np.multiply(c, c, out=c)
             np.subtract(1.0, c, out=c)
-            if c.min() < _COLLINEAR:
-                somewhere = np.asarray((c < _COLLINEAR).any(axis=0)).ravel()
+            if c.min() < COLLINEAR:
+                somewhere = np.asarray((c < COLLINEAR).any(axis=0)).ravel()
                 collinear = somewhere if collinear is None else collinear | somewhere
-                np.maximum(c, _COLLINEAR, out=c)
+                np.maximum(c, COLLINEAR, out=c)
             np.divide(t, c, out=t)
             np.subtract(value, t, out=value)
             # Rounding may take the residual of an exact fit to zero or below; such a pair gets a very large value here,
@@ -158,7 +158,7 @@ class _Kernel:
         return total.reshape(len(total), -1), collinear
 
 
-def _constant(parts: Sequence[Increments]) -> float:
+def constant_part(parts: Sequence[Increments]) -> float:
     """Return what log L adds to -N/2 log(2(N+1) b_N) - r/2 log(N+1), all conditions together."""
     return float(
         sum(gammaln(p.n / 2) - np.log(2) - p.n / 2 * np.log(2 * np.pi) + p.n / 2 * np.log(2 * (p.n + 1)) for p in parts)
@@ -166,7 +166,7 @@ def _constant(parts: Sequence[Increments]) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class _Judge:
+class Judge:
     """Bounds of log evidences from values at the first points of the design.
 
     Attributes
@@ -190,7 +190,7 @@ class _Judge:
     kernel: Kernel | None = None
     allowance: float = 0.0
 
-    def fitted(self, values: FloatArray, full: Nodes) -> _Judge:
+    def fitted(self, values: FloatArray, full: Nodes) -> Judge:
         """Return a judge whose kernel fits the values (n, m) of the leading models.
 
         On these it also measures its error against the full rule, and allows for twice the largest.
@@ -224,7 +224,7 @@ class _Sieve:
     r sqrt(V) + V / 2.
     """
 
-    def __init__(self, judge: _Judge) -> None:
+    def __init__(self, judge: Judge) -> None:
         assert judge.kernel is not None
         kernel, n = judge.kernel, len(judge.where)
         factor = CholeskyFactor.with_jitter(kernel(judge.where), _JITTER)
@@ -279,7 +279,7 @@ class _Sieve:
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
+class Found:
     """Pairs that may be among the best, and the weight of those that may not."""
 
     pairs: IntArray  # (m, 2)
@@ -290,9 +290,9 @@ class _Found:
     capped: bool = False  # whether pairs were dropped for their number alone
 
     @staticmethod
-    def merge(found: Iterable[_Found]) -> _Found:
+    def merge(found: Iterable[Found]) -> Found:
         every = list(found)
-        return _Found(
+        return Found(
             np.concatenate([f.pairs for f in every]),
             np.concatenate([f.centre for f in every]),
             np.concatenate([f.width for f in every]),
@@ -301,7 +301,7 @@ class _Found:
             any(f.capped for f in every),
         )
 
-    def keep(self, top: int, most: int) -> _Found:
+    def keep(self, top: int, most: int) -> Found:
         """Drop pairs whose upper bound is below the lower bounds of `top` others; of the rest keep `most` at most."""
         upper = self.centre + self.width
         kept = upper >= threshold(self.centre - self.width, top)
@@ -312,10 +312,10 @@ class _Found:
             kept[best] = True
         return replace(self.only(kept), capped=self.capped or excess)
 
-    def only(self, kept: NDArray[np.bool_]) -> _Found:
+    def only(self, kept: NDArray[np.bool_]) -> Found:
         """Drop the pairs that are not `kept`."""
         lost = np.append(self.centre[~kept], self.log_dropped)
-        return _Found(
+        return Found(
             self.pairs[kept], self.centre[kept], self.width[kept], self.dropped + int(np.sum(~kept)),
             float(logsumexp(lost)), self.capped,
         )  # fmt: skip
@@ -327,17 +327,17 @@ def threshold(lower: FloatArray, top: int) -> float:
 
 
 @one_blas_thread
-def _strip(dataset: Dataset, judge: _Judge, floor: float, top: int, most: int, first: int) -> _Found:
+def _strip(dataset: Dataset, judge: Judge, floor: float, top: int, most: int, first: int) -> Found:
     """Judge all pairs (a, b) with a in the strip that begins at `first` and a < b; keep what may be in the `top`."""
     last = min(first + _STRIP, dataset.n_enzymes)
     parts = increments(dataset)
     left = [_left(part, judge.points, np.arange(first, last)) for part in parts]
     right = [_right(part, judge.points, np.arange(first, dataset.n_enzymes)) for part in parts]
-    kernel, sifter = _Kernel(left, right, _constant(parts)), _Sifter(judge, floor)
-    for i in range(0, last - first, _ROWS):
-        rows = slice(i, min(i + _ROWS, last - first))
-        for j in range(i, dataset.n_enzymes - first, _COLUMNS):
-            columns = slice(j, min(j + _COLUMNS, dataset.n_enzymes - first))
+    kernel, sifter = BlockLikelihood(left, right, constant_part(parts)), Sifter(judge, floor)
+    for i in range(0, last - first, ROWS):
+        rows = slice(i, min(i + ROWS, last - first))
+        for j in range(i, dataset.n_enzymes - first, COLUMNS):
+            columns = slice(j, min(j + COLUMNS, dataset.n_enzymes - first))
             values, collinear = kernel(rows, columns)
             a, b = np.divmod(np.arange(values.shape[1]), columns.stop - columns.start)
             pairs = first + np.stack([a + i, b + j], axis=1)
@@ -345,17 +345,17 @@ def _strip(dataset: Dataset, judge: _Judge, floor: float, top: int, most: int, f
     return sifter.found().keep(top, most)
 
 
-class _Sifter:
+class Sifter:
     """Takes blocks of models, and keeps those that may be among the best.
 
     The sieve looks at all models of a block. Those that it leaves are collected until there are enough for the judge,
     which takes about as long for ten models as for a thousand.
     """
 
-    def __init__(self, judge: _Judge, floor: float) -> None:
+    def __init__(self, judge: Judge, floor: float) -> None:
         self._judge, self._sieve, self._floor = judge, _Sieve(judge), floor
         self._waiting: list[tuple[FloatArray, IntArray, NDArray[np.bool_]]] = []
-        self._found: list[_Found] = []
+        self._found: list[Found] = []
 
     def add(
         self,
@@ -373,7 +373,7 @@ class _Sifter:
             promising |= counted & collinear
         lost = centre[counted & ~promising]
         size = models.shape[1]
-        self._found.append(_Found(np.empty((0, size), np.intp), np.empty(0), np.empty(0), len(lost), _log_sum(lost)))
+        self._found.append(Found(np.empty((0, size), np.intp), np.empty(0), np.empty(0), len(lost), _log_sum(lost)))
         at = np.flatnonzero(promising)
         if len(at):
             doubtful = np.zeros(len(at), dtype=bool) if collinear is None else collinear[at]
@@ -381,10 +381,10 @@ class _Sifter:
         if sum(len(waiting[1]) for waiting in self._waiting) >= _PAIRS_AT_ONCE:
             self._decide()
 
-    def found(self) -> _Found:
+    def found(self) -> Found:
         """Return what may be among the best, and the weight of the rest."""
         self._decide()
-        return _Found.merge(self._found)
+        return Found.merge(self._found)
 
     def _decide(self) -> None:
         if not self._waiting:
@@ -396,7 +396,7 @@ class _Sifter:
         self._waiting = []
         centre, width = self._judge(values)
         width = np.where(doubtful, np.inf, width)
-        self._found.append(_Found(models, centre, width, 0, -np.inf).only(centre + width >= self._floor))
+        self._found.append(Found(models, centre, width, 0, -np.inf).only(centre + width >= self._floor))
 
 
 def _log_sum(logs: FloatArray) -> float:
@@ -501,7 +501,7 @@ class Pairs:
         """Return the tasks of the first round."""
         return range(0, self.dataset.n_enzymes, _STRIP)
 
-    def judged(self, judge: _Judge, floor: float, rules: ScreenRules, part: int) -> tuple[_Found, int]:
+    def judged(self, judge: Judge, floor: float, rules: ScreenRules, part: int) -> tuple[Found, int]:
         """Return what may be among the best of one task, and how many models it had."""
         last = min(part + _STRIP, self.dataset.n_enzymes)
         count = sum(self.dataset.n_enzymes - 1 - a for a in range(part, last))
@@ -531,7 +531,7 @@ class Models(Protocol):
     def parts(self) -> Iterable[Any]:
         """Return the tasks of the first round."""
 
-    def judged(self, judge: _Judge, floor: float, rules: ScreenRules, part: Any) -> tuple[_Found, int]:
+    def judged(self, judge: Judge, floor: float, rules: ScreenRules, part: Any) -> tuple[Found, int]:
         """Return what may be among the best of one task, and how many models it had."""
 
 
@@ -559,18 +559,18 @@ def survivors(
     measure = prior(1 + size)
     design, full = Spread(measure, places).take(rules.n[-1]), nodes(measure, places)
     rounds: list[dict[str, int]] = []
-    found = _Found(np.empty((0, size), dtype=np.intp), np.empty(0), np.empty(0), 0, -np.inf)
+    found = Found(np.empty((0, size), dtype=np.intp), np.empty(0), np.empty(0), 0, -np.inf)
     for step, n in enumerate(rules.n):
         entered = rounds[-1]["survived"] if rounds else len(models)
         if rounds and entered <= max(rules.enough, rules.top):
             break
-        judge = _Judge(design[:n], places.forward(design[:n]), _race_nodes(places, size, later=step > 0), rules.level)
+        judge = Judge(design[:n], places.forward(design[:n]), _race_nodes(places, size, later=step > 0), rules.level)
         with Progress(entered, f"screen at {n} points", progress) as bar:
             if step == 0:
                 judge, floor = _pilot(models, judge, full, rules.top)
                 task = partial(models.judged, judge, floor, rules)
                 for _, (part, count) in in_order(executor, task, models.parts()):
-                    found = _Found.merge([found, part]).keep(rules.top, rules.most)
+                    found = Found.merge([found, part]).keep(rules.top, rules.most)
                     bar.advance(count)
             else:
                 found = _again(models, judge, full, found, executor, bar).keep(rules.top, rules.most)
@@ -693,9 +693,7 @@ def with_screened(result: Comparison, found: Sequence[Survivors]) -> Comparison:
     )
 
 
-def _again(
-    models: Models, judge: _Judge, full: Nodes, found: _Found, executor: Executor | None, bar: Progress
-) -> _Found:
+def _again(models: Models, judge: Judge, full: Nodes, found: Found, executor: Executor | None, bar: Progress) -> Found:
     """Judge the models of an earlier round by more points."""
     dataset, truncated = models.dataset, models.truncated
     best = np.argsort(-found.centre, kind="stable")[:_LEADING]
@@ -711,7 +709,7 @@ def _again(
 
 
 @one_blas_thread
-def _judged(dataset: Dataset, judge: _Judge, truncated: bool, models: IntArray) -> tuple[FloatArray, FloatArray]:
+def _judged(dataset: Dataset, judge: Judge, truncated: bool, models: IntArray) -> tuple[FloatArray, FloatArray]:
     return judge(block_at(increments(dataset), models, judge.points, truncated=truncated)[0])
 
 
@@ -745,7 +743,7 @@ def likely(dataset: Dataset, size: int, truncated: bool = False) -> IntArray:
     return models
 
 
-def _pilot(models: Models, judge: _Judge, full: Nodes, top: int) -> tuple[_Judge, float]:
+def _pilot(models: Models, judge: Judge, full: Nodes, top: int) -> tuple[Judge, float]:
     """Fit the judge's kernel to models that are likely to be good; find the least upper bound that keeps a model."""
     parts = increments(models.dataset)
     values = block_at(parts, models.pilot(), judge.points, truncated=models.truncated)[0]

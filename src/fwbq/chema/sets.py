@@ -13,7 +13,7 @@ from .._threads import one_blas_thread
 from .dataset import Dataset
 from .kinetics import increments
 from .likelihood import block_at
-from .pairs import IntArray, ScreenRules, _Found, _Judge, _Sifter, likely
+from .pairs import Found, IntArray, Judge, ScreenRules, Sifter, likely
 
 __all__ = ["Listed", "Sets"]
 
@@ -52,7 +52,7 @@ class Sets:
         """Return the first enzymes."""
         return range(self.dataset.n_enzymes - self.size + 1)
 
-    def judged(self, judge: _Judge, floor: float, rules: ScreenRules, part: int) -> tuple[_Found, int]:
+    def judged(self, judge: Judge, floor: float, rules: ScreenRules, part: int) -> tuple[Found, int]:
         """Return what may be among the best of the sets that begin with an enzyme, and how many these are."""
         later = range(part + 1, self.dataset.n_enzymes)
         rest = np.array(list(combinations(later, self.size - 1)), dtype=np.intp)
@@ -95,16 +95,16 @@ class Listed:
         """Return consecutive pieces of the list, 2,000 models each."""
         return (self.index[i : i + _AT_ONCE] for i in range(0, len(self.index), _AT_ONCE))
 
-    def judged(self, judge: _Judge, floor: float, rules: ScreenRules, part: IntArray) -> tuple[_Found, int]:
+    def judged(self, judge: Judge, floor: float, rules: ScreenRules, part: IntArray) -> tuple[Found, int]:
         """Return what may be among the best of a piece, and its length."""
         return _judged(self.dataset, judge, floor, rules, self.truncated, part), len(part)
 
 
 @one_blas_thread
 def _judged(
-    dataset: Dataset, judge: _Judge, floor: float, rules: ScreenRules, truncated: bool, models: IntArray
-) -> _Found:
-    parts, sifter = increments(dataset), _Sifter(judge, floor)
+    dataset: Dataset, judge: Judge, floor: float, rules: ScreenRules, truncated: bool, models: IntArray
+) -> Found:
+    parts, sifter = increments(dataset), Sifter(judge, floor)
     for start in range(0, len(models), _AT_ONCE):
         some = models[start : start + _AT_ONCE]
         sifter.add(block_at(parts, some, judge.points, truncated=truncated)[0], some)

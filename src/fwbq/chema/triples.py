@@ -22,17 +22,17 @@ from .._threads import one_blas_thread
 from .dataset import Dataset
 from .kinetics import Base, BoolArray, Columns, FloatArray, Increments, increments
 from .pairs import (
-    _COLLINEAR,
-    _COLUMNS,
-    _ROWS,
+    COLLINEAR,
+    COLUMNS,
+    ROWS,
+    BlockLikelihood,
+    Factors,
+    Found,
     IntArray,
+    Judge,
     ScreenRules,
-    _constant,
-    _Factors,
-    _Found,
-    _Judge,
-    _Kernel,
-    _Sifter,
+    Sifter,
+    constant_part,
     likely,
 )
 
@@ -72,22 +72,22 @@ class Triples:
         """Return the last enzymes."""
         return range(2, self.dataset.n_enzymes)
 
-    def judged(self, judge: _Judge, floor: float, rules: ScreenRules, part: int) -> tuple[_Found, int]:
+    def judged(self, judge: Judge, floor: float, rules: ScreenRules, part: int) -> tuple[Found, int]:
         """Return what may be among the best of the triples that end with an enzyme, and how many these are."""
         return _judged(self.dataset, judge, floor, part).keep(rules.top, rules.most), comb(part, 2)
 
 
 @one_blas_thread
-def _judged(dataset: Dataset, judge: _Judge, floor: float, third: int) -> _Found:
+def _judged(dataset: Dataset, judge: Judge, floor: float, third: int) -> Found:
     parts, before = increments(dataset), np.arange(third)
     sides = [sides_beside(part, judge.points, before, third) for part in parts]
-    kernel = _Kernel([left for left, _, _ in sides], [right for _, right, _ in sides], _constant(parts))
+    kernel = BlockLikelihood([left for left, _, _ in sides], [right for _, right, _ in sides], constant_part(parts))
     dependent = np.any([which for _, _, which in sides], axis=0)
-    sifter = _Sifter(judge, floor)
-    for i in range(0, third, _ROWS):
-        rows = slice(i, min(i + _ROWS, third))
-        for j in range(i, third, _COLUMNS):
-            columns = slice(j, min(j + _COLUMNS, third))
+    sifter = Sifter(judge, floor)
+    for i in range(0, third, ROWS):
+        rows = slice(i, min(i + ROWS, third))
+        for j in range(i, third, COLUMNS):
+            columns = slice(j, min(j + COLUMNS, third))
             values, collinear = kernel(rows, columns)
             a, b = np.divmod(np.arange(values.shape[1]), columns.stop - columns.start)
             models = np.stack([a + i, b + j, np.full(len(a), third)], axis=1)
@@ -100,7 +100,7 @@ def _judged(dataset: Dataset, judge: _Judge, floor: float, third: int) -> _Found
 
 def sides_beside(
     part: Increments, points: FloatArray, enzymes: IntArray, third: int
-) -> tuple[_Factors, _Factors, BoolArray]:
+) -> tuple[Factors, Factors, BoolArray]:
     """Return both sides of the matrix products of one condition, beside a third enzyme.
 
     The last array, (len(enzymes),), says which columns depend, to rounding, on that of the third enzyme somewhere.
@@ -121,12 +121,12 @@ def sides_beside(
     linear = np.concatenate([*per_row, np.ones((*u.shape, 1))], axis=2)
     lost = 0.5 * np.log(part.n + 1)
     penalty = lost * (first.live.astype(np.float64) + base.live[:, None] + beside.live)
-    rows = _Factors(part.n, direction, linear, np.sqrt(part.n) * left.rate, penalty)
+    rows = Factors(part.n, direction, linear, np.sqrt(part.n) * left.rate, penalty)
 
     own = right.length * (right.length - 2 * right.rate) + second.along**2 + right.along**2
     per_column = [right.length[:, None, :] * right.direction, second.along[:, None], right.along[:, None]]
     linear = np.concatenate([*per_column, np.ones((len(own), 1, own.shape[1])), own[:, None]], axis=1)
-    columns = _Factors(part.n, right.direction, linear, np.sqrt(part.n) * right.rate, lost * second.live)
+    columns = Factors(part.n, right.direction, linear, np.sqrt(part.n) * right.rate, lost * second.live)
     return rows, columns, left.dependent | right.dependent
 
 
@@ -145,8 +145,8 @@ class _Beside:
         e = third.direction
         cosine = np.einsum("nt,ntu->nu", e[:, :, 0], side.direction)
         left = 1.0 - cosine**2
-        sine = np.sqrt(np.maximum(left, _COLLINEAR))
+        sine = np.sqrt(np.maximum(left, COLLINEAR))
         direction = (side.direction - e * cosine[:, None, :]) / sine[:, None, :]
         rate = (side.rate - cosine * third.rate) / sine
-        dependent = np.asarray((left < _COLLINEAR).any(axis=0))
+        dependent = np.asarray((left < COLLINEAR).any(axis=0))
         return cls(direction, side.length * sine, side.length * cosine, rate, dependent)

@@ -35,7 +35,7 @@ _DEPTH = 1000.0
 _STEP = 20.0
 #: The mean is capped at this much above the largest log likelihood seen: far from all points, in corners of hardly any
 #: prior probability, it may extrapolate a slope to hundreds.
-_RISE = 10.0
+RISE = 10.0
 #: Effective nodes below which quasi-random nodes are taken not to have seen the peak.
 _FEW = 10.0
 #: Entries of one block of models on the nodes: 16 MB, which was fastest of 2 to 64.
@@ -119,7 +119,7 @@ class LogProcess:
             part = slice(start, min(start + block, m))
             share = process.known.T @ R[:, part]
             share += b[part]
-            np.minimum(share, _RISE, out=share)
+            np.minimum(share, RISE, out=share)
             share += at.log_weights[:, None]
             peak = share.max(axis=0)
             share -= peak
