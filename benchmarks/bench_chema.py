@@ -19,7 +19,7 @@ from fwbq.chema import Dataset, candidate_models, compare, log_likelihood_block,
 
 
 def naive(dataset, model, k):
-    """PAPER section 7, one model at one point."""
+    """Log marginal likelihood of one model at one point, as its formula reads."""
     index, n = dataset.columns(model), len(dataset.times) - 1
     y_p, y_s = dataset.phospho[:-1], dataset.substrate[:-1]
     y = np.diff(dataset.phospho) / np.diff(dataset.times)

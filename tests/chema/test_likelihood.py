@@ -54,7 +54,7 @@ def test_reference_evidences_and_posterior(small):
 
 
 def paper_formula(x, y):
-    """PAPER section 7 as it stands, with the 1/2, in 60 digits."""
+    """The closed form as the paper has it, with the factor 1/2 put right, in 60 digits."""
     with mp.workdps(60):
         n, d = x.shape
         X, Y, one = mp.matrix(x.tolist()), mp.matrix(y.tolist()), mp.ones(d, 1)
