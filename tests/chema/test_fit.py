@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import norm
 
 import fwbq
-from fwbq.chema import Dataset, fit
+from fwbq.chema import ContradictedError, Dataset, fit
 
 DATA = Dataset.example()
 
@@ -93,5 +93,5 @@ def test_data_that_contradict_positive_rates_are_refused():
     enzyme = np.where(t[:, None] % 2 == 0, 5.0, 0.0)
     phospho = 3.0 + np.cumsum(np.where(t % 2 == 1, -0.5, 0.5))
     data = Dataset(t, np.ones(40), phospho, enzyme, ["wrong"])
-    with pytest.raises(ValueError, match="no draw of the rates"):
+    with pytest.raises(ContradictedError, match="no draw of the rates"):
         fit(data, ("wrong",), truncated=True, draws=5, rng=0)

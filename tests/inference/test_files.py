@@ -57,6 +57,12 @@ def test_a_log_joint_density_is_saved_with_its_start(tmp_path):
     assert again.result().log_evidence == run.result().log_evidence
 
 
+def test_a_run_of_the_usual_length_can_be_saved(tmp_path):
+    run = fwbq.EvidenceRun(fwbq.Gaussian([0.0], [[1.0]]), rng=0)
+    run.save(tmp_path / "run.json")
+    assert np.array_equal(fwbq.EvidenceRun.load(tmp_path / "run.json").ask(), run.ask())
+
+
 def test_a_run_that_would_choose_other_points_keeps_its_values(tmp_path):
     problem = banana(rng=0)
     run = go_on(fwbq.EvidenceRun(problem.prior, n=40, rng=0), problem.log_likelihood, 30)

@@ -274,6 +274,25 @@ def test_the_data_and_the_fitted_curves_are_on_the_page():
     assert f"{{E7, E19}} {inside} of 20" in "".join(Structure(page(comparison, "", data)).text)
 
 
+def test_a_model_without_a_fit_is_named(monkeypatch):
+    data, comparison = kinetics()
+    whole = fwbq.report.fits.fit
+
+    def contradicted(dataset, model, **options):
+        if model == comparison.best:
+            raise fwbq.chema.ContradictedError("no draw of the rates is positive")
+        return whole(dataset, model, **options)
+
+    monkeypatch.setattr(fwbq.report.fits, "fit", contradicted)
+    shown = Structure(page(comparison, "", data))
+    assert "{E7, E19}" not in [m["name"] for m in shown.data["fits"]["conditions"][0]["models"]]
+    assert "No curve is drawn for {E7, E19}" in "".join(shown.text)
+    # Any other error is one of the program, and is not hidden.
+    monkeypatch.setattr(fwbq.report.fits, "fit", lambda *args, **options: int("no number"))
+    with pytest.raises(ValueError, match="invalid literal"):
+        page(comparison, "", data)
+
+
 def test_without_data_there_are_no_curves(kinetic):
     assert Structure(draw(kinetic)).data["fits"] == {}
 

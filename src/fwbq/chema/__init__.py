@@ -1,7 +1,7 @@
 """The kinetic models of the paper: data, candidate models, log marginal likelihood given K, comparison.
 
 A substrate is dephosphorylated and phosphorylated by at most a few of E candidate enzymes with Michaelis-Menten
-kinetics (section 7 of the paper). A model says which; its evidence is the integral of :func:`log_likelihood` over
+kinetics. A model says which; its evidence is the integral of :func:`log_likelihood` over
 K ~ N(1, 1/2) truncated to K >= 0.
 """
 
@@ -9,10 +9,11 @@ from . import hpn_dream, pairs
 from .compare import compare
 from .dataset import Dataset
 from .family import KineticFamily, prior
-from .fit import FittedCourse, KineticFit, fit
+from .fit import ContradictedError, FittedCourse, KineticFit, fit
 from .likelihood import candidate_models, design_matrix, log_likelihood, log_likelihood_block
 
 __all__ = [
+    "ContradictedError",
     "Dataset",
     "FittedCourse",
     "KineticFamily",

@@ -1,6 +1,6 @@
 r"""What a kinetic model says of the data once it is fitted: draws of its parameters, and the curves they give.
 
-Given K the regression of the rates Y on X(K) is conjugate (section 7 of the paper): with N increments, the
+Given K the regression of the rates Y on X(K) is conjugate: with N increments, the
 least-squares rates :math:`\hat V` and u from the Gamma distribution with shape N/2,
 
 .. math::
@@ -33,13 +33,17 @@ from .truncated import MOST_COLUMNS, least_squares, log_truncation_ratio, prior_
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["FittedCourse", "KineticFit", "fit"]
+__all__ = ["ContradictedError", "FittedCourse", "KineticFit", "fit"]
 
 # Points of the prior that are weighed: doubled until 200 of them are effective, for bands that are known to some 5 % of
 # their width; at the last size a likelihood a thousand times narrower than the prior still has dozens.
 _FIRST, _LAST, _EFFECTIVE = 2**12, 2**17, 200.0
 # Draws of (sigma, V) from which one with V >= 0 is picked for each K.
 _TRIES = 64
+
+
+class ContradictedError(ValueError):
+    """The data contradict a model: no draw of its rates is positive."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,8 +149,8 @@ def fit(
 
     Raises
     ------
-    ValueError
-        With `truncated`, when no draw of V is positive: the data contradict the model.
+    ContradictedError
+        With `truncated`, when no draw of V is positive: the data contradict the model. A ValueError.
 
     Examples
     --------
@@ -172,7 +176,7 @@ def fit(
     drawn = [_rates(x, part.rates, truncated, generator) for x, part in zip(designs, parts, strict=True)]
     kept = np.all([np.isfinite(noise) for _, noise in drawn], axis=0)
     if not kept.any():
-        _checks.fail(
+        raise ContradictedError(
             f"no draw of the rates of the model {tuple(dataset.names[j] for j in columns)} is positive: the data "
             "contradict it; leave `truncated` out, or choose another model"
         )

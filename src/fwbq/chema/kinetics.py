@@ -6,7 +6,7 @@ matter: its column space, and the predicted rates X1 at the prior mean. With P t
 .. math::
     2 (N+1)\, b_N = (N+1)\, \lVert (I-P) Y \rVert^2 + \lVert P (Y - X 1) \rVert^2,
 
-which equals the b_N of the paper's section 7 and is a sum of squares: nothing cancels, and nothing asks that X'X be
+which equals the paper's b_N and is a sum of squares: nothing cancels, and nothing asks that X'X be
 invertible. When X has rank r < d the same expression is the marginal under the prior
 V ~ N(1, N sigma^2 (X'X)^+), and the determinant contributes (N+1)^(-r/2).
 """

@@ -99,9 +99,9 @@ def log_likelihood(
     .. math::
         \log L(K) = -\log 2 + \log \Gamma(N/2) - \tfrac N2 \log 2\pi - \tfrac r2 \log(N+1) - \tfrac N2 \log b_N,
 
-    with b_N as in section 7 of the paper and r the rank of X(K), which is d = 1 + len(model) unless columns depend on
-    each other. The factor 1/2, absent in the paper's print, is that of the prior p(sigma) = 1/sigma; it is the same
-    for all models. Several conditions have independent V and sigma and share K: their log likelihoods add up.
+    with b_N as in the module `fwbq.chema.kinetics` and r the rank of X(K), which is d = 1 + len(model) unless columns
+    depend on each other. The factor 1/2, absent in the paper's print, is that of the prior p(sigma) = 1/sigma; it is
+    the same for all models. Several conditions have independent V and sigma and share K: their log likelihoods add up.
 
     Parameters
     ----------

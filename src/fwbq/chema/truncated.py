@@ -87,7 +87,7 @@ def least_squares(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray,
     estimate : (m, d) array
         Least-squares rates; combinations of rates that X does not determine stay at 1.
     b : (m,) array
-        b_N of the paper's section 7.
+        b_N, as in the module `fwbq.chema.kinetics`.
     """
     m, n, d = x.shape
     scale = np.sqrt(np.einsum("mtj,mtj->mj", x, x))

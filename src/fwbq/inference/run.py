@@ -150,12 +150,13 @@ class EvidenceRun:
     ) -> None:
         prior = None if prior is None else as_measure(prior, "prior")
         self._lock = Lock()
-        self._settings = {
-            "prior": prior, "n": n, "start": start, "scale": scale, "kernel": kernel, "design": design, "quick": quick,
-        }  # fmt: skip
         self._events: list[files.Event] = []
         self._final = _SOME if quick else _MANY
         self._n = _validate.count(DEFAULT_N if n is None else n, "n")
+        self._settings = {
+            "prior": prior, "n": self._n, "start": start, "scale": scale, "kernel": kernel, "design": design,
+            "quick": quick,
+        }  # fmt: skip
         self._start: Array | None = None
         if prior is None:
             if start is None:

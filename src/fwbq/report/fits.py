@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..chema import Dataset, FittedCourse, fit
+from ..chema import ContradictedError, Dataset, FittedCourse, fit
 from ..selection import Comparison, label
 from . import words
 from .numbers import numbers
@@ -51,12 +51,12 @@ def fits(comparison: Comparison, probabilities: np.ndarray, dataset: Dataset | N
                 "set that the models were compared on"
             )
     truncated = str(comparison.settings.get("likelihood", "")).startswith("truncated")
-    fitted = []
+    fitted, without = [], []
     for name in leading:
         try:
             fitted.append((name, fit(dataset, name, truncated=truncated, draws=_DRAWS, rng=0)))
-        except ValueError:  # a model that its data contradict has no positive rates to draw
-            continue
+        except ContradictedError:
+            without.append(words.clean(label(name)))
     enzymes = list(dict.fromkeys(e for name in leading for e in name))
     conditions = []
     for k, part in enumerate(dataset.split()[:CONDITIONS]):
@@ -74,7 +74,7 @@ def fits(comparison: Comparison, probabilities: np.ndarray, dataset: Dataset | N
                 "models": [{"name": words.clean(label(name)), **_course(found.courses[k])} for name, found in fitted],
             }
         )
-    return {"total": len(dataset.conditions), "conditions": conditions}
+    return {"total": len(dataset.conditions), "conditions": conditions, "without": without}
 
 
 def _course(course: FittedCourse) -> dict[str, Any]:

@@ -254,6 +254,9 @@ def _summary_fits(shown: dict[str, Any]) -> str:
         inside = sum(condition["models"][j]["covered"] for condition in conditions)
         said.append(f"{words.shorten(model['name'])} {inside} of {measured}")
     text = f"Measured rates inside the 90 % band: {', '.join(said)}." if said else ""
+    if shown["fits"]["without"]:
+        names = ", ".join(words.shorten(name) for name in shown["fits"]["without"])
+        text += f" No curve is drawn for {names}: no draw of its rates is positive, the data contradict it."
     if shown["fits"]["total"] > len(conditions):
         text += f" The first {len(conditions)} of {shown['fits']['total']:,} conditions are shown."
     return text

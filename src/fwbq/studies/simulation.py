@@ -1,4 +1,4 @@
-"""The simulation study of the paper (its section 5): designs on a seeded 20-component mixture in two dimensions."""
+"""The simulation study of the paper: designs on a seeded 20-component mixture in two dimensions."""
 
 from __future__ import annotations
 
