@@ -195,7 +195,6 @@ class EvidenceRun:
         self._lost = np.empty((0, d))  # where the function failed
         self._climbs: list[Climb] = []
         self._racing: list[Climb] = []
-        self._further = 0
         self._starts: list[int] | None = None
         self._modes: list[Mode] = []
         self._finished = 0
