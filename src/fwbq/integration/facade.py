@@ -19,8 +19,8 @@ from ..designs import Design, PointSet
 from ..evaluation import Evaluator, Journal, Progress
 from ..kernels import Kernel, Stationary
 from ..measures import Measure, as_measure
+from ..posterior import AnyAmplitude
 from ..rules import PriorMean
-from .model import AnyAmplitude
 from .net import Method, integrate_on_net, reason_for_net
 from .result import IntegrationResult
 from .run import Integration
