@@ -29,7 +29,7 @@ AT_ONCE = 2_000
 #: Models whose nodes are summed at a time: 216 x 512 float32 are 432 kB.
 _CHUNK = 512
 #: Models that decide the kernel of the race: the leading ones.
-_LEADING = 200
+LEADING = 200
 #: Added to the Gram matrix of the sieve, relative to its diagonal, as the judge does.
 _JITTER = 1e-10
 #: Largest relative error of one rounding to float32.
@@ -80,7 +80,7 @@ class Judge:
 
         On these it also measures its error against a rule with many nodes, and allows for twice the largest.
         """
-        best = values[:, np.argsort(-values.max(axis=0), kind="stable")[:_LEADING]]
+        best = values[:, np.argsort(-values.max(axis=0), kind="stable")[:LEADING]]
         return self._allowing(best, LogProcess.fit(self.where, best, reference))
 
     def _allowing(self, values: FloatArray, exact: LogProcess) -> Judge:
