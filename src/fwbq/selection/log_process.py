@@ -30,7 +30,7 @@ _PRIOR = (0.0, 0.7)
 _POOL = 100
 #: Log likelihoods further below the largest are compressed, by a logarithm: they do not matter to the evidence, and as
 #: they are they would only make the amplitude of the process too large.
-_DEPTH = 1000.0
+DEPTH = 1000.0
 #: A likelihood of zero is taken to be so many natural logarithms below the least positive one of its model. A deeper
 #: step would make the process overshoot beside it.
 _STEP = 20.0
@@ -112,7 +112,7 @@ class LogProcess:
         top = values.max(axis=0)
         nothing = ~np.isfinite(top)  # a model whose likelihood is zero at every point
         top = np.where(nothing, 0.0, top)
-        F = _levelled(values - top)
+        F = levelled(values - top)
         F[:, nothing] = 0.0
         if not isinstance(kernel, Kernel):
             kernel = fitted(points, F, kernel or Matern52)
@@ -168,12 +168,12 @@ def _bounded_mean(spread: Array, amplitude: Array, share: Array) -> Array:
     return np.asarray(out)
 
 
-def _levelled(F: Array) -> Array:
+def levelled(F: Array) -> Array:
     """Log likelihoods (n, m) relative to the largest, with what is far below it compressed and zeros put on a step."""
     zero = F == -np.inf
     F = np.where(zero, 0.0, F)
     with np.errstate(divide="ignore", invalid="ignore"):
-        F = np.where(F < -_DEPTH, -_DEPTH * (1.0 + np.log(-F / _DEPTH)), F)
+        F = np.where(F < -DEPTH, -DEPTH * (1.0 + np.log(-F / DEPTH)), F)
     return np.where(zero, F.min(axis=0) - _STEP, F)
 
 
