@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _validate, _warnings
-from .._reason import Reason
+from .._reason import LEVEL_OF_TOL, Reason
 from .._threads import one_blas_thread
 from ..evaluation import Evaluator, Journal, Progress
 from ..kernels import Kernel, Stationary
@@ -23,7 +23,6 @@ from .start import starting_point
 
 Array = NDArray[np.float64]
 
-LEVEL_OF_TOL = 0.95
 #: Evaluations before which a tolerance is not accepted as reached, and the most that a `tol` alone may use.
 LEAST_FOR_TOL = 20
 MOST_FOR_TOL = 500

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import __version__, _validate, _warnings
-from .._reason import Reason
+from .._reason import LEVEL_OF_TOL, Reason
 from .._threads import one_blas_thread
 from ..evaluation import Evaluator, Journal, Progress
 from ..kernels import Kernel, Stationary
@@ -380,7 +380,9 @@ def _decided(
         logs = evidences.sample(500, np.random.default_rng(seed)) + log_prior
         logs -= logs.max(axis=1, keepdims=True)
         weights = np.exp(logs)
-        low, high = np.quantile(weights[:, best] / weights.sum(axis=1), (0.025, 0.975))
+        low, high = np.quantile(
+            weights[:, best] / weights.sum(axis=1), (0.5 * (1.0 - LEVEL_OF_TOL), 0.5 * (1.0 + LEVEL_OF_TOL))
+        )
         half = 0.5 * float(high - low)
         if half <= tol:
             return f"the leading probability is known to {half:.2g}"
