@@ -192,6 +192,39 @@ def test_smoothness_of_samples_is_found(kernel, expected):
     assert weights[expected] > 0.6
 
 
+def test_a_search_in_stages_is_the_same_with_and_without_memory():
+    x, f = sample(fwbq.Matern52([0.5, 2.0]), 40, 2, 5)
+    options = {"scale": np.full(2, 0.29), "stages": (8, 16, 32), "draws": 0}
+    memory = {}
+    for n in (8, 16, 32):
+        process.fit(x[:n], f[:n], memory=memory, **options)
+    remembered = len(memory)
+    after, alone = process.fit(x, f, memory=memory, **options), process.fit(x, f, **options)
+    assert remembered == 3
+    assert len(memory) == 4
+    assert after.family is alone.family
+    assert np.array_equal(after.theta, alone.theta)
+
+
+@pytest.mark.parametrize("family", process.FAMILIES, ids=lambda family: family.name)
+def test_a_search_in_stages_ends_at_the_same_maximum(family):
+    x, f = sample(fwbq.Matern32([0.3, 1.0]), 60, 2, 7)
+    heights = []
+    for stages in ((), (8, 16, 32)):
+        memory = {}
+        process.fit(x, f, scale=np.full(2, 0.29), families=[family], draws=0, stages=stages, memory=memory)
+        heights.append(memory[x.tobytes() + f.tobytes()][0][1])
+    # A search ends when a step gains less than 1e-6 of the objective, which is about 100.
+    assert abs(heights[1] - heights[0]) < 0.01
+
+
+def test_a_stage_of_equal_values_is_passed_over():
+    x = np.linspace(0.0, 1.0, 20)[:, None]
+    f = np.where(x[:, 0] > 0.5, x[:, 0], 0.5)
+    staged = process.fit(x, f, scale=np.array([0.29]), stages=(8,), draws=0)
+    assert np.array_equal(staged.theta, process.fit(x, f, scale=np.array([0.29]), draws=0).theta)
+
+
 def test_fit_is_a_maximum():
     x, f = sample(fwbq.Matern52(0.5), 25, 2, 3)
     family = process.FAMILIES[2]

@@ -22,6 +22,8 @@ DesignFactory = Callable[..., Design | PointSet]
 #: Points the default design chooses among: a power of two, for the balance of Sobol points. Measured in one to five
 #: dimensions: more of them lower the error of smooth integrands by less than a refit does.
 CANDIDATES = 2048
+#: Points of the first batch of `integrate`, at least.
+FIRST_BATCH = 8
 #: That a fitted kernel cannot tell further points apart ends a run from so many points on. With fewer the kernel may
 #: have been fitted where f happens to be a polynomial: of |x - c| |x - e| on [0, 1] eleven points missed everything
 #: between c and e, and the error was 44 times the half-width of the interval.
@@ -204,3 +206,11 @@ def first_points(dim: int) -> int:
     In more than two dimensions one for each and five more, because the prior ties the length-scales to each other.
     """
     return 2 * dim + 2 if dim <= 2 else dim + 5
+
+
+def doublings(dim: int, most: int) -> list[int]:
+    """Return the numbers of points at which `integrate` without a tolerance fits a kernel, up to `most`."""
+    sizes = [max(first_points(dim), FIRST_BATCH)]
+    while 2 * sizes[-1] <= most:
+        sizes.append(2 * sizes[-1])
+    return sizes

@@ -14,7 +14,7 @@ from .likelihood import log_likelihood, log_likelihood_gradient, regress
 from .objective import Objective
 from .prior import LengthscalePrior
 from .regression import Prediction, Regression
-from .search import DRAWS, Fit, Member, fit
+from .search import DRAWS, Fit, Member, Memory, fit
 
 __all__ = [
     "DRAWS",
@@ -24,6 +24,7 @@ __all__ = [
     "KernelFamily",
     "LengthscalePrior",
     "Member",
+    "Memory",
     "Objective",
     "Prediction",
     "Regression",
