@@ -41,6 +41,8 @@ RISE = 10.0
 _FEW = 10.0
 #: Entries of one block of models on the nodes: 16 MB, which was fastest of 2 to 64.
 _BLOCK = 2_000_000
+#: Entries of a block of which several passes are made: 1 MB.
+_CACHED = 125_000
 #: Most nodes, of those without axes, over which a double sum is taken: of more, every second, third, ... is used.
 _DOUBLE = 2048
 
@@ -162,9 +164,12 @@ def _bounded_mean(spread: Array, amplitude: Array, share: Array) -> Array:
     out = amplitude * (spread @ share)
     # The bound is met by few models, those whose likelihood is steep: a product serves the others.
     beyond = np.flatnonzero(amplitude * spread.max() > EXPANDED)
-    if len(beyond):
-        bounded = np.minimum(np.multiply.outer(spread, amplitude[beyond]), EXPANDED)
-        out[beyond] = np.einsum("qm,qm->m", bounded, share[:, beyond])
+    step = max(1, _CACHED // len(spread))
+    for start in range(0, len(beyond), step):
+        some = beyond[start : start + step]
+        bounded = np.multiply.outer(spread, amplitude[some])
+        np.minimum(bounded, EXPANDED, out=bounded)
+        out[some] = np.einsum("qm,qm->m", bounded, share[:, some])
     return np.asarray(out)
 
 
