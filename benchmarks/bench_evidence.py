@@ -1,7 +1,8 @@
 """Log evidence at equal evaluations: fwbq, PyVBMC, GPry, dynesty, Laplace with importance sampling.
 
 The peers are the extra ``peers``; one that is not installed is left out, and the table says so. ``FWBQ_BENCH_SEEDS``
-sets the number of seeds (1), ``FWBQ_BENCH_PEERS`` names some of them (comma-separated).
+sets the number of seeds (1), ``FWBQ_BENCH_PEERS`` names some of them (comma-separated), ``FWBQ_BENCH_LIMIT`` is the
+number of CPU seconds after which a run is given up (300; not on Windows).
 """
 
 import contextlib
@@ -9,6 +10,7 @@ import importlib.util
 import io
 import logging
 import os
+import signal
 import time
 import warnings
 
@@ -43,6 +45,29 @@ class Counted:
     def log_joint(self, z):
         z = np.atleast_2d(z)
         return self.log_likelihood(z) + self.space.log_prior(z)
+
+
+class OutOfTime(BaseException):
+    """Raised in a run that has used its CPU seconds; not an Exception, so that no peer catches it."""
+
+
+@contextlib.contextmanager
+def limited(seconds):
+    """Give up what runs inside after so many CPU seconds."""
+
+    def stop(*_):
+        raise OutOfTime
+
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def with_fwbq(f, seed):
@@ -142,6 +167,7 @@ METHODS = {
 
 def main():
     seeds = range(int(os.environ.get("FWBQ_BENCH_SEEDS", "1")))
+    limit = float(os.environ.get("FWBQ_BENCH_LIMIT", "300"))
     names = os.environ.get("FWBQ_BENCH_PEERS", ",".join(METHODS)).split(",")
     absent = [
         name for name in names if name in ("PyVBMC", "GPry", "dynesty") and not importlib.util.find_spec(name.lower())
@@ -162,10 +188,13 @@ def main():
                 f = Counted(problem)
                 begin = time.process_time()
                 try:
-                    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+                    with limited(limit), warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
                         warnings.simplefilter("ignore")
                         logging.disable(logging.WARNING)
                         value, sd = METHODS[name](f, seed)
+                except OutOfTime:
+                    cells.append(f"no answer in {limit:g} CPU seconds, {f.calls} evaluations")
+                    break
                 except Exception as error:  # a peer that fails is a result too
                     cells.append(f"failed ({type(error).__name__})")
                     break

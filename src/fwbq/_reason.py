@@ -6,6 +6,9 @@ from enum import Enum
 from string import Formatter
 from typing import Any
 
+#: A tolerance is half the width of the interval of this level, for every result.
+LEVEL_OF_TOL = 0.95
+
 
 class Reason(Enum):
     """Why a computation ended; the text of a member is the message, with cause and remedy.

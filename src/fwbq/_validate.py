@@ -630,6 +630,16 @@ def some_values(n: int) -> int:
     return n
 
 
+def some_values_of(n: int, name: Any) -> int:
+    """Return the number of values of a model, of which there must be one."""
+    if n == 0:
+        raise ValueError(
+            f'model {name!r} failed at every point at which it was evaluated: see why with on_error="raise", or leave '
+            "it out"
+        )
+    return n
+
+
 def not_a_kernel(x: Any) -> TypeError:
     """Return the error for something that is neither a kernel nor a class of kernels with length-scales."""
     return TypeError(

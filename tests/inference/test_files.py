@@ -50,7 +50,9 @@ def test_points_given_up_and_points_of_ones_own_are_kept(tmp_path):
 
 
 def test_a_log_joint_density_is_saved_with_its_start(tmp_path):
-    run = fwbq.EvidenceRun(start=[1.0, -2.0], scale=[0.5, 3.0], n=30, rng=4, kernel=fwbq.Matern52, quick=True)
+    run = fwbq.EvidenceRun(
+        start=[1.0, -2.0], scale=[0.5, 3.0], n=30, rng=4, kernel=fwbq.Matern52([0.5, 2.0]), amplitude="loo", quick=True
+    )
     f = lambda x: -0.5 * np.sum((x - [1.2, -1.0]) ** 2, axis=1)  # noqa: E731
     go_on(run, f, 20).save(tmp_path / "run.json")
     again = fwbq.EvidenceRun.load(tmp_path / "run.json")

@@ -181,9 +181,31 @@ def test_arguments_are_checked():
     with pytest.raises(ValueError, match="`scale`"):
         fwbq.EvidenceRun(PRIOR, scale=2.0)
     with pytest.raises(TypeError, match="`kernel`"):
-        fwbq.EvidenceRun(PRIOR, kernel=fwbq.ExpQuad(1.0))
+        fwbq.EvidenceRun(PRIOR, kernel="Matern52")
+    with pytest.raises(ValueError, match="dimension 3"):
+        fwbq.EvidenceRun(PRIOR, kernel=fwbq.ExpQuad([1.0, 2.0, 3.0]))
+    with pytest.raises(ValueError, match="`amplitude`"):
+        fwbq.EvidenceRun(PRIOR, amplitude=-1.0)
     with pytest.raises(ValueError, match="start"):
         fwbq.EvidenceRun(PRIOR, start=[1.0, 2.0, 3.0])
+
+
+def test_a_kernel_with_length_scales_moves_with_the_parameters():
+    # The same problem in other units, with the kernel's length-scales in them: the same points and the same answer,
+    # but for rounding, which may choose another of two points that are as good.
+    problem = banana(2)
+    scale = np.array([50.0, 0.01])
+    moved = fwbq.Gaussian([0.0, 0.0], np.diag(scale**2))
+    base, other = (
+        drive(fwbq.EvidenceRun(prior, n=40, kernel=fwbq.Matern52(lengths), amplitude="loo", rng=0), f, 40)
+        for prior, lengths, f in (
+            (fwbq.Gaussian([0.0, 0.0], np.eye(2)), np.array([1.5, 0.8]), problem.log_likelihood),
+            (moved, scale * [1.5, 0.8], lambda x: problem.log_likelihood(x / scale)),
+        )
+    )
+    assert abs(base.log_evidence - problem.log_evidence) < 4.0 * base.sd < 4.0
+    assert abs(other.log_evidence - base.log_evidence) < base.sd
+    assert np.isclose(other.sd, base.sd, rtol=0.5)
 
 
 @pytest.mark.parametrize("kernel", [fwbq.Matern32, fwbq.ExpQuad])

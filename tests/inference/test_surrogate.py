@@ -6,8 +6,10 @@ import pytest
 from fwbq._whitening import Whitening
 from fwbq.inference.climb import Quadratic
 from fwbq.inference.modes import Mode, explains
-from fwbq.inference.surrogate import DEPTH, PER_DIMENSION, depth_noise, fit
-from fwbq.process.basis import basis_size
+from fwbq.inference.surrogate import DEPTH, PER_DIMENSION, Given, depth_noise, fit
+from fwbq.kernels import ExpQuad, Matern52
+from fwbq.process import KernelFamily
+from fwbq.process.basis import basis_functions, basis_size
 
 
 def gaussian(d, seed=0, width=0.3):
@@ -161,3 +163,38 @@ def test_a_mode_holds_what_is_near_and_explains_what_is_below():
     value = float(f(z[None])[0])
     assert not explains([first], z, value)
     assert explains([first, second], z, value)
+
+
+def test_a_kernel_that_is_given_is_one_of_the_user_s_parameters():
+    # Against generalised least squares written out with dense inverses, in the user's parameters x = exp(z).
+    whitening = Whitening(np.array([0.1, -0.2]), np.diag([0.8, 1.1]))
+    z, there = points(whitening, 20), points(whitening, 30, seed=3)
+    kernel = Matern52([0.7, 2.0], 3.0)
+    found = fit(z, bent(z), whitening, [], {}, families=(Given(kernel, np.exp),), amplitude=2.0).best
+    H, h = (basis_functions(found.basis, whitening.forward(at)) for at in (z, there))
+    K, k = kernel(np.exp(z)), kernel(np.exp(z), np.exp(there))
+    noise = 1e-10 + depth_noise(bent(z), 2)
+    inverse = np.linalg.inv(K + np.diag(3.0 * noise))
+    known = bent(z) - bent(z).max()
+    normal = np.linalg.inv(H.T @ inverse @ H)
+    beta = normal @ H.T @ inverse @ known
+    mean = h @ beta + k.T @ inverse @ (known - H @ beta) + bent(z).max()
+    gap = h.T - H.T @ inverse @ k
+    variance = kernel.diag(np.exp(there)) - np.sum(k * (inverse @ k), axis=0) + np.sum(gap * (normal @ gap), axis=0)
+    # Dense inverses lose the condition number of K, below 1e6 here; the variances are sums of terms of about three.
+    np.testing.assert_allclose(found.mean(there), mean, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(found.predict(there).variance(found.variance(there)), variance, rtol=1e-6, atol=1e-8)
+    assert np.array_equal(found.covariance(there), kernel(np.exp(there)))
+    assert found.amplitude == 2.0
+
+
+def test_the_amplitude_is_the_one_asked_for():
+    whitening = Whitening(np.zeros(2), np.eye(2))
+    z = points(whitening, 30)
+    likely, ml, loo, larger, number = (
+        fit(z, bent(z), whitening, [], {}, families=(KernelFamily("ExpQuad", ExpQuad),), amplitude=a).best.amplitude
+        for a in ("marginal", "ml", "loo", "calibrated", 0.3)
+    )
+    assert likely == ml != loo
+    assert larger == max(ml, loo)
+    assert number == 0.3

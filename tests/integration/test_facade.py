@@ -447,6 +447,19 @@ def test_the_table_of_many_integrals_has_a_column_for_each():
     assert "integral 2" in result.summary()
 
 
+def test_how_many_kernels_are_behind_the_average():
+    unit = fwbq.Uniform([0.0], [1.0])
+    smooth = fwbq.integrate(lambda x: np.cos(3.0 * x[:, 0]), unit, n=12, rng=0)
+    weights = smooth.posterior.weights
+    assert smooth.effective_size == pytest.approx(1.0 / np.sum(np.square(weights)))
+    assert 1.0 <= smooth.effective_size <= len(weights)
+    assert "in the average" in smooth.summary()
+    given = fwbq.integrate(lambda x: np.cos(3.0 * x[:, 0]), unit, n=12, kernel=fwbq.ExpQuad(0.5), rng=0)
+    assert given.effective_size == 1.0
+    both = fwbq.integrate(lambda x: np.cos(x * [1.0, 9.0]), unit, n=12, rng=0)
+    assert both.effective_size == min(part.effective_size for part in both.posterior.parts)
+
+
 OBQS = {"class": fwbq.OBQ, "function": lambda e, rng: fwbq.OBQ(e, candidates=200, rng=rng, starts=1)}
 
 

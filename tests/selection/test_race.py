@@ -4,6 +4,7 @@ import json
 import sqlite3
 import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from scipy import integrate
 import fwbq
 from fwbq import _files, chema
 from fwbq.evaluation import EvaluationError, JournalError
-from fwbq.selection import Comparison, LogScale
+from fwbq.selection import Comparison, LogScale, Standard
 from fwbq.studies import calibration
 
 PRIOR = fwbq.Gaussian([0.0], [[1.0]])
@@ -173,13 +174,103 @@ def test_a_design_of_ones_own_with_repeated_points():
         def take(self, n):
             return np.tile(np.linspace(-2.5, 2.5, 15)[:, None], (2, 1))[:n]
 
-    # With a kernel given the points are shared, and the design is theirs.
-    for evidence, kernel in (("log", fwbq.Matern52(1.0)), ("linear", fwbq.ExpQuad(0.5))):
-        found = run(
-            {0.0: bump(0.0)}, stages=(30,), design=lambda embedding, rng: Fixed(), evidence=evidence, kernel=kernel
-        )
-        # The evidence is known to what is stated: both kernels are rougher than the parabola or its exponential.
+    # With coordinates given the points are shared, and the design is theirs.
+    placed = replace(bump(0.0), coordinates=Standard(PRIOR))
+    for model, options in (
+        (placed, {"kernel": fwbq.Matern52(1.0)}),
+        (placed, {"kernel": fwbq.Matern52, "amplitude": "loo"}),
+        (bump(0.0), {"evidence": "linear", "kernel": fwbq.ExpQuad(0.5)}),
+        (bump(0.0), {"evidence": "linear", "kernel": fwbq.Matern52, "amplitude": "calibrated"}),
+    ):
+        found = run({0.0: model}, stages=(30,), design=lambda embedding, rng: Fixed(), **options)
+        # The evidence is known to what is stated: all kernels are rougher than the parabola or its exponential.
         assert abs(found.log_evidence(0.0) - exact(0.0)) <= 2.0 * found.evidences.log_sd[0] < 0.1
+
+
+@pytest.mark.parametrize("evidence", ["log", "linear"])
+def test_an_amplitude_that_is_a_number(evidence):
+    # Four times the variance is twice the error, at the same points; on the logarithm to first order, which at errors
+    # of 1e-2 is to a part in a hundred.
+    model = replace(bump(0.0), coordinates=Standard(PRIOR) if evidence == "log" else None)
+    once, twice = (
+        run({0.0: model}, stages=(20,), evidence=evidence, kernel=fwbq.Matern52(1.0), amplitude=a).evidences.scale[0]
+        for a in (1e-4, 4e-4)
+    )
+    assert 0.0 < once < 1e-2
+    assert twice == pytest.approx(2.0 * once, rel=1e-2)
+    with pytest.raises(ValueError, match="`amplitude`"):
+        run({0.0: model}, amplitude="huge")
+
+
+def test_length_scales_of_the_linear_process_are_found():
+    # A likelihood of width 0.1 and one of width 2 under priors of these scales: the class is fitted in units of them.
+    found = {}
+    for scale in (1.0, 1e3):
+        prior = fwbq.Gaussian([0.0], [[scale**2]])
+        model = fwbq.Model(lambda x, s=scale: -2.0 * (x[:, 0] / s) ** 2, prior)
+        found[scale] = run({0.0: model}, stages=(15,), evidence="linear", kernel=fwbq.Matern52).evidences
+    # The maximiser stops at a relative change of 1e-6 of the likelihood, which fixes length-scales to about 1e-3.
+    np.testing.assert_allclose(found[1e3].centre, found[1.0].centre, rtol=1e-4)
+    np.testing.assert_allclose(found[1e3].scale, found[1.0].scale, rtol=1e-2)
+
+
+# Failing models
+
+
+def sometimes(x):
+    """Log likelihood of bump(0.0) that fails for a fifth of the prior."""
+    if np.any(x[:, 0] > 0.84):
+        raise FloatingPointError("the solver gave up")
+    return -2.0 * x[:, 0] ** 2
+
+
+@pytest.mark.parametrize("options", [{}, {"evidence": "linear"}])
+def test_points_at_which_a_model_fails(options, tmp_path):
+    models = {"fails": fwbq.Model(sometimes, PRIOR), "works": bump(0.5)}
+    with pytest.raises(EvaluationError, match="the solver gave up"):
+        run(models, n=20, **options)
+    with pytest.warns(RuntimeWarning, match=r"failed at [1-9][0-9]* of [1-9][0-9]* evaluations, which were skipped"):
+        found = run(models, n=20, on_error="skip", race=False, **options)
+    # Beyond 0.84 lies 5 % of the posterior mass.
+    assert found.log_evidence("fails") == pytest.approx(exact(0.0), abs=max(0.2, 3.0 * found.evidences.log_sd[0]))
+    fails, works = (found.points[found.names.index(name)] for name in ("fails", "works"))
+    assert fails < 20
+    assert works == (20 if not options else fails)
+    with pytest.raises(ValueError, match="model 'never' failed at every point"):
+        run({"never": fwbq.Model(lambda x: x[:, 0] * np.nan, PRIOR)}, n=10, on_error="skip", **options)
+
+
+def test_an_evaluation_that_takes_too_long():
+    def slow(x):
+        if x[0] > 0.0:
+            threading.Event().wait(30.0)
+        return -2.0 * x[0] ** 2
+
+    with pytest.raises(EvaluationError, match=r"0\.2 s"):
+        run({"slow": fwbq.Model(slow, PRIOR)}, n=10, vectorized=False, timeout=0.2)
+
+
+def test_vectorized_is_said_for_all_models():
+    def one(x):
+        assert x.shape == (1,)
+        return -2.0 * float(x[0]) ** 2
+
+    found = run({"one": fwbq.Model(one, PRIOR)}, n=20, vectorized=False)
+    assert found.log_evidence("one") == pytest.approx(exact(0.0), abs=1e-6)
+
+
+def test_the_tolerance_is_half_a_95_percent_interval():
+    def wavy(shift):
+        return fwbq.Model(lambda x: shift + 2.0 * np.sin(5.0 * x[:, 0]) - np.abs(x[:, 0]), PRIOR)
+
+    found = run({0.0: wavy(0.0), 0.3: wavy(0.3)}, tol=0.02, n=400)
+    assert found.reason is fwbq.Reason.DECIDED and found.success
+    short = run({0.0: wavy(0.0), 0.3: wavy(0.3)}, tol=1e-9, n=20)
+    assert short.reason is fwbq.Reason.NOT_REACHED and not short.success
+    leading = found.probabilities(4000)[:, found.names.index(found.best)]
+    low, high = np.quantile(leading, (0.025, 0.975))
+    # The decision rests on 500 draws, whose quantiles are known to a fifth of the width.
+    assert 0.5 * (high - low) <= 1.3 * 0.02
 
 
 def test_a_design_chooses_the_points_of_each_model_under_its_posterior():

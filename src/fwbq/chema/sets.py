@@ -9,16 +9,13 @@ from math import comb
 
 import numpy as np
 
-from .._threads import one_blas_thread
 from .dataset import Dataset
-from .kinetics import increments
-from .likelihood import block_at
-from .pairs import Found, IntArray, Judge, ScreenRules, Sifter, likely
+from .kinetics import IntArray
+from .pairs import ScreenRules, likely, sifted
+from .sieve import AT_ONCE, Found, Judge
 
 __all__ = ["Listed", "Sets"]
 
-# Models evaluated at a time: at twenty points their values take a third of a megabyte.
-_AT_ONCE = 2_000
 # Models of a list that are evaluated first, to learn how large the leading evidences are.
 _PILOT = 5_000
 
@@ -57,7 +54,7 @@ class Sets:
         later = range(part + 1, self.dataset.n_enzymes)
         rest = np.array(list(combinations(later, self.size - 1)), dtype=np.intp)
         models = np.column_stack([np.full(len(rest), part), rest])
-        return _judged(self.dataset, judge, floor, rules, self.truncated, models), len(models)
+        return sifted(self.dataset, judge, floor, self.truncated, models).keep(rules.top, rules.most), len(models)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,19 +90,8 @@ class Listed:
 
     def parts(self) -> Iterable[IntArray]:
         """Return consecutive pieces of the list, 2,000 models each."""
-        return (self.index[i : i + _AT_ONCE] for i in range(0, len(self.index), _AT_ONCE))
+        return (self.index[i : i + AT_ONCE] for i in range(0, len(self.index), AT_ONCE))
 
     def judged(self, judge: Judge, floor: float, rules: ScreenRules, part: IntArray) -> tuple[Found, int]:
         """Return what may be among the best of a piece, and its length."""
-        return _judged(self.dataset, judge, floor, rules, self.truncated, part), len(part)
-
-
-@one_blas_thread
-def _judged(
-    dataset: Dataset, judge: Judge, floor: float, rules: ScreenRules, truncated: bool, models: IntArray
-) -> Found:
-    parts, sifter = increments(dataset), Sifter(judge, floor)
-    for start in range(0, len(models), _AT_ONCE):
-        some = models[start : start + _AT_ONCE]
-        sifter.add(block_at(parts, some, judge.points, truncated=truncated)[0], some)
-    return sifter.found().keep(rules.top, rules.most)
+        return sifted(self.dataset, judge, floor, self.truncated, part).keep(rules.top, rules.most), len(part)

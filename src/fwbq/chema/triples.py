@@ -14,27 +14,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from math import comb
 
 import numpy as np
 
 from .._threads import one_blas_thread
 from .dataset import Dataset
-from .kinetics import Base, BoolArray, Columns, FloatArray, Increments, increments
+from .kinetics import Base, BoolArray, Columns, FloatArray, Increments, IntArray, increments
 from .pairs import (
     COLLINEAR,
     COLUMNS,
     ROWS,
     BlockLikelihood,
     Factors,
-    Found,
-    IntArray,
-    Judge,
     ScreenRules,
-    Sifter,
+    above_diagonal,
     constant_part,
     likely,
+    places_in,
+    unit_of,
 )
+from .sieve import Found, Judge, Sifter
 
 __all__ = ["Triples"]
 
@@ -83,19 +84,25 @@ def _judged(dataset: Dataset, judge: Judge, floor: float, third: int) -> Found:
     sides = [sides_beside(part, judge.points, before, third) for part in parts]
     kernel = BlockLikelihood([left for left, _, _ in sides], [right for _, right, _ in sides], constant_part(parts))
     dependent = np.any([which for _, _, which in sides], axis=0)
-    sifter = Sifter(judge, floor)
+    sifter = Sifter(judge, floor, 3)
     for i in range(0, third, ROWS):
         rows = slice(i, min(i + ROWS, third))
         for j in range(i, third, COLUMNS):
             columns = slice(j, min(j + COLUMNS, third))
-            values, collinear = kernel(rows, columns)
-            a, b = np.divmod(np.arange(values.shape[1]), columns.stop - columns.start)
-            models = np.stack([a + i, b + j, np.full(len(a), third)], axis=1)
-            doubtful = dependent[models[:, 0]] | dependent[models[:, 1]]
-            if collinear is not None:
-                doubtful |= collinear
-            sifter.add(values, models, models[:, 0] < models[:, 1], doubtful)
+            block = kernel(rows, columns)
+            doubtful = np.logical_or.outer(dependent[rows], dependent[columns]).ravel()
+            if block.collinear is not None:
+                doubtful |= block.collinear
+            sifter.add(
+                block.values, partial(_with, third, rows, columns), counted=above_diagonal(rows, columns),
+                doubtful=doubtful if doubtful.any() else None, error=block.error,
+            )  # fmt: skip
     return sifter.found()
+
+
+def _with(third: int, rows: slice, columns: slice, at: IntArray) -> IntArray:
+    """Return the triples (k, 3) at some places (k,) of a block of pairs beside a third enzyme."""
+    return np.column_stack([places_in(rows, columns, 0, at), np.full(len(at), third)])
 
 
 def sides_beside(
@@ -121,12 +128,13 @@ def sides_beside(
     linear = np.concatenate([*per_row, np.ones((*u.shape, 1))], axis=2)
     lost = 0.5 * np.log(part.n + 1)
     penalty = lost * (first.live.astype(np.float64) + base.live[:, None] + beside.live)
-    rows = Factors(part.n, direction, linear, np.sqrt(part.n) * left.rate, penalty)
+    unit = unit_of(part)
+    rows = Factors(part.n, direction, linear / unit, np.sqrt(part.n / unit) * left.rate, penalty)
 
     own = right.length * (right.length - 2 * right.rate) + second.along**2 + right.along**2
     per_column = [right.length[:, None, :] * right.direction, second.along[:, None], right.along[:, None]]
     linear = np.concatenate([*per_column, np.ones((len(own), 1, own.shape[1])), own[:, None]], axis=1)
-    columns = Factors(part.n, right.direction, linear, np.sqrt(part.n) * right.rate, lost * second.live)
+    columns = Factors(part.n, right.direction, linear, np.sqrt(part.n / unit) * right.rate, lost * second.live)
     return rows, columns, left.dependent | right.dependent
 
 

@@ -138,10 +138,9 @@ def next_points(
 def covariance(belief: Belief, z: Array, rng: np.random.Generator) -> Array:
     """Return the covariance of the relative error of the integrand at points z (q, d), (q, q)."""
     surrogate = belief.surrogate
-    s = surrogate.whitening.forward(z)
-    C = surrogate.amplitude * surrogate.predict(z).covariance(surrogate.kernel(s))
+    C = surrogate.amplitude * surrogate.predict(z).covariance(surrogate.covariance(z))
     if belief.sign is not None:
-        signs = belief.sign.draw(s, _DRAWS, rng).astype(float)
+        signs = belief.sign.draw(surrogate.whitening.forward(z), _DRAWS, rng).astype(float)
         chance = signs.mean(axis=0)
         relative = (signs - chance) / np.maximum(chance, 1e-3)
         C = C + relative.T @ relative / _DRAWS

@@ -78,8 +78,7 @@ def assess(belief: Belief, nodes: Nodes, inflation: float, unseen: float, seed: 
     value, error = nodes.log_integral()
     surrogate = belief.surrogate
     z, w = subset(nodes, _DOUBLE)
-    s = surrogate.whitening.forward(z)
-    K = surrogate.kernel(s)
+    K = surrogate.covariance(z)
     there = surrogate.predict(z)
     first = surrogate.amplitude * float(there.weighted_variance(w, w @ K @ w))
     each = float(w @ np.minimum(surrogate.amplitude * there.variance(np.diagonal(K)), EXPANDED))

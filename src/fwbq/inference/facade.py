@@ -11,18 +11,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _validate, _warnings
-from .._reason import Reason
+from .._reason import LEVEL_OF_TOL, Reason
 from .._threads import one_blas_thread
 from ..evaluation import Evaluator, Journal, Progress
-from ..kernels import Stationary
+from ..kernels import Kernel, Stationary
 from ..measures import Measure, as_measure
+from ..posterior import AnyAmplitude
 from .result import Evidence
 from .run import DEFAULT_N, EvidenceRun
 from .start import starting_point
 
 Array = NDArray[np.float64]
 
-LEVEL_OF_TOL = 0.95
 #: Evaluations before which a tolerance is not accepted as reached, and the most that a `tol` alone may use.
 LEAST_FOR_TOL = 20
 MOST_FOR_TOL = 500
@@ -38,8 +38,9 @@ def evidence(
     scale: ArrayLike | None = None,
     n: int | None = None,
     tol: float | None = None,
-    kernel: type[Stationary] | None = None,
+    kernel: Kernel | type[Stationary] | None = None,
     design: Callable[..., Any] | None = None,
+    amplitude: AnyAmplitude = "calibrated",
     executor: Executor | None = None,
     journal: str | os.PathLike[str] | Journal | None = None,
     tag: str | None = None,
@@ -77,10 +78,13 @@ def evidence(
         Number of evaluations: 200 by default, at most 500 when `tol` is given.
     tol : float, optional
         Stop when half the width of the 95 % interval of the log evidence is at most this.
-    kernel : class of kernel, optional
-        Of the process on the log joint density; by default `ExpQuad` and `Matern52`, weighed by their likelihood.
+    kernel : Kernel or class of kernel, optional
+        Of the process on the log joint density; by default `ExpQuad` and `Matern52`, weighed by their likelihood. Of a
+        class the length-scales are found; a kernel is used as it is, on the parameters.
     design : callable, optional
         ``design(embedding, rng=...)``, in place of sequential Bayesian quadrature.
+    amplitude : {"calibrated", "marginal", "ml", "loo"} or float, optional
+        The factor on the kernel's variance, as for `EvidenceRun`.
     executor : concurrent.futures.Executor, optional
         Where the log likelihood is evaluated: threads, processes, Dask. The answer is the same for any.
     journal : path or Journal, optional
@@ -138,7 +142,7 @@ def evidence(
     tol = None if tol is None else _validate.positive(tol, "tol")
     limit = _validate.count((MOST_FOR_TOL if tol else DEFAULT_N) if n is None else n, "n")
     run = EvidenceRun(
-        prior, n=limit, start=start, scale=scale, kernel=kernel, design=design,
+        prior, n=limit, start=start, scale=scale, kernel=kernel, design=design, amplitude=amplitude,
         rng=0 if rng is None and journal is not None else rng,
     )  # fmt: skip
     asked = 0

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from .. import _files, _validate, measures
 from ..integration.files import design_record, kernel_record, recorded_design, recorded_kernel
 from ..integration.state import require, whole_numbers
+from ..posterior import checked_amplitude
 
 Array = NDArray[np.float64]
 
-FORMAT = "fwbq evidence run 1"
-SETTINGS = ("prior", "n", "start", "scale", "kernel", "design", "quick")
+FORMAT = "fwbq evidence run 2"
+SETTINGS = ("prior", "n", "start", "scale", "kernel", "design", "amplitude", "quick")
 _KINDS = ("plan", "tell", "skip")
 
 
@@ -99,16 +100,15 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], History]:
 
 def _checked(content: dict[str, Any]) -> tuple[dict[str, Any], History]:
     prior = None if content["prior"] is None else measures.from_spec(content["prior"])
-    kernel = recorded_kernel(content["kernel"])
-    require(kernel is None or isinstance(kernel, type), "its kernel is not a class")
     require(isinstance(content["quick"], bool), "quick is not a truth value")
     settings = {
         "prior": prior,
         "n": _validate.count(content["n"], "n"),
         "start": content["start"],
         "scale": content["scale"],
-        "kernel": kernel,
+        "kernel": recorded_kernel(content["kernel"]),
         "design": recorded_design(content["design"]),
+        "amplitude": checked_amplitude(content["amplitude"]),
         "quick": content["quick"],
     }
     require(prior is not None or isinstance(content["start"], list), "it has neither a prior nor a start")

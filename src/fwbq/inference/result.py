@@ -156,7 +156,7 @@ class Posterior:
         z = self.nodes.points[rows]
         surrogate = self.belief.surrogate
         tilt = (columns[rows] - columns[rows].mean(axis=0)) / len(rows)
-        K = surrogate.kernel(surrogate.whitening.forward(z))
+        K = surrogate.covariance(z)
         prior = np.einsum("qm,qm->m", tilt, K @ tilt)
         process = surrogate.amplitude * surrogate.predict(z).weighted_variance(tilt, prior)
         sd = np.sqrt(self.terms.inflation * process + noise**2)

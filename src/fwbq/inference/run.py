@@ -16,8 +16,9 @@ from .._lock import Lock
 from .._reason import Reason
 from .._threads import one_blas_thread
 from .._whitening import Whitening
-from ..kernels import Stationary
+from ..kernels import Kernel, Stationary
 from ..measures import Measure, as_measure
+from ..posterior import AnyAmplitude, checked_amplitude
 from ..process import KernelFamily
 from . import files
 from .acquisition import next_points
@@ -29,7 +30,7 @@ from .modes import ABOVE, Mode, explains
 from .nodes import Nodes
 from .result import Evidence, Posterior
 from .space import Free, Sample, Space, space_of
-from .surrogate import FAMILIES, depth_noise, fit
+from .surrogate import FAMILIES, Given, depth_noise, fit
 from .zeros import SignProcess
 
 Array = NDArray[np.float64]
@@ -113,11 +114,17 @@ class EvidenceRun:
         A point of high density. With a prior it is one more point of the spread.
     scale : float or (d,) array_like, optional
         Without a prior, a guess of the width of the posterior; 1 by default.
-    kernel : class of kernel, optional
-        ``fwbq.ExpQuad``, ``fwbq.Matern52`` or another; by default the first two are weighed by their likelihood.
+    kernel : Kernel or class of kernel, optional
+        ``fwbq.ExpQuad``, ``fwbq.Matern52`` or another, whose length-scales are found from the values; by default these
+        two are weighed by their likelihood. A kernel such as ``fwbq.Matern52([0.1, 2.0])`` is used as it is, on the
+        parameters.
     design : callable, optional
         ``design(embedding, rng=...)``, e.g. `fwbq.FrankWolfe`, in place of sequential Bayesian quadrature. Its
         embedding is of a table of covariances under nodes of the posterior.
+    amplitude : {"calibrated", "marginal", "ml", "loo"} or float, optional
+        The factor on the kernel's variance: the likelihood's ("marginal", "ml"), that of leave-one-out predictions near
+        the top ("loo"), the larger of these ("calibrated", the default), or a number. Predictions that turn out worse
+        than stated widen the error in any case.
     rng : None, int or numpy.random.Generator
         Seed of all points.
     quick : bool
@@ -143,8 +150,9 @@ class EvidenceRun:
         n: int | None = None,
         start: ArrayLike | None = None,
         scale: ArrayLike | None = None,
-        kernel: type[Stationary] | None = None,
+        kernel: Kernel | type[Stationary] | None = None,
         design: Callable[..., Any] | None = None,
+        amplitude: AnyAmplitude = "calibrated",
         rng: Any = None,
         quick: bool = False,
     ) -> None:
@@ -155,7 +163,7 @@ class EvidenceRun:
         self._n = _validate.count(DEFAULT_N if n is None else n, "n")
         self._settings = {
             "prior": prior, "n": self._n, "start": start, "scale": scale, "kernel": kernel, "design": design,
-            "quick": quick,
+            "amplitude": amplitude, "quick": quick,
         }  # fmt: skip
         self._start: Array | None = None
         if prior is None:
@@ -174,13 +182,18 @@ class EvidenceRun:
             if start is not None:
                 begin = _validate.points(np.atleast_2d(np.asarray(start, dtype=float)), "start", self.dim)
                 self._start = self._space.from_user(begin)
-        self._families: Sequence[KernelFamily] = FAMILIES
-        if kernel is not None:
+        self._families: Sequence[KernelFamily | Given] = FAMILIES
+        if isinstance(kernel, Kernel):
+            _validate.dimension(self.dim, kernel.dim, "prior", f"the kernel {type(kernel).__name__}")
+            self._families = (Given(kernel, self._space.to_user),)
+        elif kernel is not None:
             if not (isinstance(kernel, type) and issubclass(kernel, Stationary)):
                 raise TypeError(
-                    "`kernel` must be a class such as fwbq.Matern52; its length-scales are found from values"
+                    "`kernel` must be a kernel such as fwbq.Matern52([0.1, 2.0]), or a class such as fwbq.Matern52, "
+                    "whose length-scales are then found from values"
                 )
             self._families = (KernelFamily(kernel.__name__, kernel),)
+        self._amplitude = checked_amplitude(amplitude)
         self._design = design
         self._entropy = [int(word) for word in _validate.generator(rng).integers(2**63, size=2)]
         d = self._space.dim
@@ -646,7 +659,7 @@ class EvidenceRun:
         whitening = self._whitening(z, g)
         again = n >= _REFIT * self._view.fitted_at
         fitted = fit(
-            z, g, whitening, self._modes, self._view.thetas, families=self._families,
+            z, g, whitening, self._modes, self._view.thetas, families=self._families, amplitude=self._amplitude,
             falls_off=self._space.support is None, iterations=20 if again else 3,
         )  # fmt: skip
         sign = None if at.all() else SignProcess.fit(whitening.forward(self._z), at)
@@ -665,7 +678,7 @@ class EvidenceRun:
         surrogate = self._view.belief.surrogate
         there = surrogate.predict(z)
         offset = 0.0 if surrogate.offset is None else surrogate.offset(z)
-        variance = surrogate.amplitude * there.variance(np.ones(len(z)))
+        variance = surrogate.amplitude * there.variance(surrogate.variance(z))
         g = values + self._space.log_prior(z)
         top = max(float(surrogate.values.max()), float(np.max(g)))
         for error, v, value in zip(g - surrogate.level - there.mean - offset, variance, g, strict=True):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from .._linalg import CholeskyFactor
 from .._whitening import Whitening
 from ..kernels import Differences, ExpQuad, Kernel, Matern52
+from ..posterior import AnyAmplitude
 from ..process import KernelFamily, LengthscalePrior, Objective, Prediction, Regression
 from ..process.basis import Basis, basis_functions, basis_size
 from .mixture import lower_root
@@ -35,6 +36,26 @@ DEPTH, PER_DIMENSION, RELATIVE = 10.0, 2.0, 5.0
 ROUNDING = 1e-8
 
 
+@dataclass(frozen=True, eq=False)
+class Given:
+    """A kernel of the user's parameters that is used as it is: a family without parameters.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    to_user : callable
+        Coordinates z (n, d) to the user's parameters.
+    """
+
+    kernel: Kernel
+    to_user: Callable[[Array], Array]
+
+    @property
+    def name(self) -> str:
+        """Name of the kernel's class."""
+        return type(self.kernel).__name__
+
+
 def depth_noise(values: Array, dim: int) -> Array:
     """Variance, relative to the amplitude, of values far below the largest, which hardly matter to the evidence."""
     excess = np.maximum(values.max() - values - (DEPTH + PER_DIMENSION * dim), 0.0)
@@ -45,8 +66,9 @@ def depth_noise(values: Array, dim: int) -> Array:
 class Surrogate:
     """A process for the log joint density g, given its values at points.
 
-    g(z) = offset(z) + h(s)'beta + a process of covariance a k(s, s'), s the whitened coordinates. Values far below the
-    largest carry a noise that grows with their depth (`depth_noise`).
+    g(z) = offset(z) + h(s)'beta + a process of covariance a k(s, s'), s the whitened coordinates; a kernel that was
+    given is one of the user's parameters instead. Values far below the largest carry a noise that grows with their
+    depth (`depth_noise`).
 
     Attributes
     ----------
@@ -59,9 +81,11 @@ class Surrogate:
         Known part of the mean, (n, d) -> (n,); None for zero.
     basis : str
         Unknown part of the mean (`fwbq.process.basis`).
-    family : KernelFamily
+    family : KernelFamily or Given
     theta : (d,) array
-        Log length-scales.
+        Log length-scales; empty for a kernel that was given.
+    estimate : str or float
+        How the amplitude is found.
     """
 
     points: Array
@@ -69,8 +93,9 @@ class Surrogate:
     whitening: Whitening
     offset: Offset | None
     basis: Basis
-    family: KernelFamily
+    family: KernelFamily | Given
     theta: Array
+    estimate: AnyAmplitude = "calibrated"
 
     @property
     def dim(self) -> int:
@@ -79,8 +104,24 @@ class Surrogate:
 
     @cached_property
     def kernel(self) -> Kernel:
-        """The kernel in whitened coordinates, of unit variance."""
-        return self.family.kernel(self.theta, self.dim)
+        """The kernel: of unit variance in whitened coordinates, or the one given, in the user's parameters."""
+        return self.family.kernel if isinstance(self.family, Given) else self.family.kernel(self.theta, self.dim)
+
+    def _places(self, z: Array) -> Array:
+        """Return points z (n, d) in the coordinates of the kernel."""
+        return self.family.to_user(z) if isinstance(self.family, Given) else self.whitening.forward(z)
+
+    @cached_property
+    def _known_places(self) -> Array:
+        return self._places(self.points)
+
+    def covariance(self, z: Array) -> Array:
+        """Return the covariance of the process at points z (q, d) before any value is known, amplitude one, (q, q)."""
+        return self.kernel(self._places(z))
+
+    def variance(self, z: Array) -> Array:
+        """Return the variance of the process at points z (q, d) before any value is known, amplitude one, (q,)."""
+        return self.kernel.diag(self._places(z))
 
     @cached_property
     def whitened(self) -> Array:
@@ -90,8 +131,9 @@ class Surrogate:
     @cached_property
     def regression(self) -> Regression:
         """The values less their offset, given the kernel."""
-        K = self.kernel(self.whitened)
-        K.flat[:: len(K) + 1] += JITTER + depth_noise(self.values, self.dim)
+        K = self.kernel(self._known_places)
+        diagonal = K.diagonal().copy()
+        K.flat[:: len(K) + 1] += diagonal * (JITTER + depth_noise(self.values, self.dim))
         # Relative to the largest value, so that a constant of any size in the log likelihood costs no digits.
         known = self.values - self.level
         if self.offset is not None:
@@ -110,10 +152,19 @@ class Surrogate:
 
     @cached_property
     def amplitude(self) -> float:
-        """The larger of the likelihood's amplitude and the leave-one-out one of the values near the top."""
+        """The factor on the kernel's variance: a number given, or what `estimate` says.
+
+        "marginal" and "ml" are the likelihood's, "loo" the leave-one-out one of the values near the top, "calibrated"
+        the larger of the two.
+        """
+        if not isinstance(self.estimate, str):
+            return float(self.estimate)
+        likely = float(self.regression.amplitude)
+        if self.estimate in ("marginal", "ml"):
+            return likely
         errors, variances = self.regression.leave_one_out()
         loo = float(np.sum(self.near * errors**2 / variances) / np.sum(self.near))
-        return max(float(self.regression.amplitude), loo)
+        return loo if self.estimate == "loo" else max(likely, loo)
 
     @cached_property
     def score(self) -> float:
@@ -125,17 +176,18 @@ class Surrogate:
 
     def predict(self, z: Array) -> Prediction:
         """Return the process at points z (q, d); level and offset are not in its mean."""
-        s = self.whitening.forward(z)
-        return self.regression.predict(self.kernel(self.whitened, s), basis_functions(self.basis, s))
+        h = basis_functions(self.basis, self.whitening.forward(z))
+        return self.regression.predict(self.kernel(self._known_places, self._places(z)), h)
 
     def mean(self, z: Array) -> Array:
         """Return the expected log joint density at points z (q, d), (q,)."""
         s = self.whitening.forward(z)
         alpha = self.regression.factor.whiten_transposed(self.regression.residual)
         out = basis_functions(self.basis, s) @ self.regression.coefficients
+        places = self._places(z)
         for start in range(0, len(z), 4096):
             part = slice(start, start + 4096)
-            out[part] += self.kernel(s[part], self.whitened) @ alpha
+            out[part] += self.kernel(places[part], self._known_places) @ alpha
         out += self.level
         return np.asarray(out if self.offset is None else out + self.offset(z))
 
@@ -188,7 +240,8 @@ def fit(
     modes: Sequence[Mode],
     thetas: dict[tuple[str, str], Array],
     *,
-    families: Sequence[KernelFamily] = FAMILIES,
+    families: Sequence[KernelFamily | Given] = FAMILIES,
+    amplitude: AnyAmplitude = "calibrated",
     falls_off: bool = True,
     iterations: int = 20,
 ) -> Fitted:
@@ -206,8 +259,10 @@ def fit(
     modes : sequence of Mode
     thetas : dict
         Where to begin, from an earlier fit.
-    families : sequence of KernelFamily
+    families : sequence of KernelFamily or Given
         Candidates.
+    amplitude : str or float
+        How the amplitude is found; see `Surrogate.amplitude`.
     falls_off : bool
         Whether the density falls off on all sides: False for a prior that is a sample; the mean is then a constant
         where it cannot be a quadratic.
@@ -223,11 +278,14 @@ def fit(
         left = values - values.max() if offset is None else values - values.max() - offset(points)
         heights, each = [], []
         for family in families:
-            begin = found.get((kind, family.name))
-            height, theta = fit_lengthscales(s, left, basis, noise, family, begin, iterations)
-            found[kind, family.name] = theta
+            if isinstance(family, Given):
+                height, theta = 0.0, np.empty(0)
+            else:
+                begin = found.get((kind, family.name))
+                height, theta = fit_lengthscales(s, left, basis, noise, family, begin, iterations)
+                found[kind, family.name] = theta
             heights.append(height)
-            each.append(Surrogate(points, values, whitening, offset, basis, family, theta))
+            each.append(Surrogate(points, values, whitening, offset, basis, family, theta, amplitude))
         weights = np.exp(np.array(heights) - max(heights))
         order = np.argsort(-weights, kind="stable")
         return Fitted(tuple(each[i] for i in order), weights[order] / weights.sum(), kind, found)

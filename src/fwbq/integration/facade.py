@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validate, _warnings
-from .._reason import Reason
+from .._reason import LEVEL_OF_TOL, Reason
 from .._threads import one_blas_thread
 from ..designs import Design, PointSet
 from ..evaluation import Evaluator, Journal, Progress
 from ..kernels import Kernel, Stationary
 from ..measures import Measure, as_measure
+from ..posterior import AnyAmplitude
 from ..rules import PriorMean
-from .model import AnyAmplitude
 from .net import Method, integrate_on_net, reason_for_net
 from .result import IntegrationResult
 from .run import Integration
@@ -31,8 +31,6 @@ FloatArray = NDArray[np.float64]
 #: Evaluations when neither `n` nor `tol` is given, and the most that a `tol` alone may use.
 DEFAULT_N = 100
 MOST_FOR_TOL = 500
-#: `tol` is half the width of the interval of this level.
-LEVEL_OF_TOL = 0.95
 #: No tolerance is accepted before so many values. Without this bound sqrt(x) on [0, 1] was "known" to 1e-3 after 12
 #: values (median), and half of the intervals held the truth; a narrow peak was "known" to 1e-12 after 8, none of which
 #: had met it.

@@ -10,8 +10,8 @@ from typing import Any
 from .. import _files, _validate, designs, kernels, measures
 from ..designs import Design, PointSet
 from ..kernels import ExpQuad, Kernel, Matern12, Matern32, Matern52, Stationary
+from ..posterior import checked_amplitude
 from ..rules import PRIOR_MEANS
-from .model import AMPLITUDES
 from .state import ENTRIES, State, require
 
 FORMAT = "fwbq integration 2"
@@ -80,15 +80,10 @@ def _checked(content: dict[str, Any]) -> tuple[dict[str, Any], State]:
         "measure": measure,
         "kernel": recorded_kernel(content["kernel"]),
         "design": recorded_design(content["design"]),
-        "amplitude": _amplitude(content["amplitude"]),
+        "amplitude": checked_amplitude(content["amplitude"]),
         "prior_mean": _validate.choice(content["prior_mean"], "prior_mean", PRIOR_MEANS),
     }
     return settings, State.of_record(content, measure)
-
-
-def _amplitude(record: Any) -> Any:
-    known = isinstance(record, str)
-    return _validate.choice(record, "amplitude", AMPLITUDES) if known else _validate.positive(record, "amplitude")
 
 
 def recorded_kernel(record: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,13 @@ from ..embeddings import Embedding, embed
 from ..kernels import Kernel, Stationary, Warped, Whitened
 from ..measures import Empirical, Gaussian, Measure, Warp
 from ..posterior import (
-    Amplitude,
+    AnyAmplitude,
     AveragedPosterior,
     ColumnPosteriors,
     IntegralPosterior,
     amplitudes,
     calibrated,
+    checked_amplitude,
     condition,
 )
 from ..process import DRAWS, FAMILIES, SCALE_MIXTURES, Fit, KernelFamily, LengthscalePrior, Memory, Regression
@@ -32,9 +33,7 @@ from .result import IntegrationResult
 from .sequence import doublings
 
 FloatArray = NDArray[np.float64]
-AnyAmplitude = Amplitude | Literal["calibrated"]
 
-AMPLITUDES = ("calibrated", "marginal", "ml", "loo")
 #: Up to so many columns of values each have their own kernel in the posterior; more of them share one, because every
 #: column costs a fit (0.1 s at n = 100). One kernel for all fits none of them well when they differ: the likelihood of
 #: a linear column grows with the length-scales without bound, that of a wave beside it does not.
@@ -73,11 +72,7 @@ class KernelModel:
         amplitude: AnyAmplitude,
         prior_mean: PriorMean | None,
     ) -> None:
-        if isinstance(amplitude, str):
-            _validate.choice(amplitude, "amplitude", AMPLITUDES)
-        else:
-            amplitude = _validate.positive(amplitude, "amplitude")
-        self.amplitude = amplitude
+        self.amplitude = amplitude = checked_amplitude(amplitude)
         default = "constant" if isinstance(amplitude, str) else "zero"
         chosen = default if prior_mean is None else prior_mean
         self.prior_mean = cast("PriorMean", _validate.choice(chosen, "prior_mean", PRIOR_MEANS))

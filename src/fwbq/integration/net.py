@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validate, _warnings
-from .._reason import Reason
+from .._reason import LEVEL_OF_TOL, Reason
 from ..evaluation import Evaluator, Journal, Progress
 from ..measures import Empirical, Measure
 from ..rules import Rule
@@ -37,7 +37,6 @@ LEAST_FOR_CONSTANT = 4096
 #: Evaluations without `n` and `tol`, and the most that a `tol` alone may use.
 DEFAULT_N = 4096
 MOST_FOR_TOL = 2**16
-LEVEL_OF_TOL = 0.95
 #: Points that f is handed at a time, so that no more than these are held twice.
 BLOCK = 2**16
 

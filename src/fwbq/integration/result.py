@@ -83,6 +83,14 @@ class IntegrationResult:
         """Number of points at which f is known."""
         return len(self.points)
 
+    @property
+    def effective_size(self) -> float:
+        """Number of equally probable kernels that the answer is averaged over, in effect (of the worst integral).
+
+        One when the kernel was given; close to one, a single kernel decides, and the average adds nothing.
+        """
+        return self.posterior.effective_size
+
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """Return the central interval that holds the integral with probability `level`."""
         return self.posterior.interval(level)
@@ -107,6 +115,7 @@ class IntegrationResult:
         skipped = f" ({self.n_skipped} skipped)" if self.n_skipped else ""
         lines.append(f"evaluations   {self.n_evaluations}{skipped}")
         lines.append(f"kernel        {self.kernel!r}")
+        lines.append(f"kernels       {self.effective_size:.2g} in the average, in effect")
         lines.append(f"success       {self.success} ({self.reason.name})")
         lines.append(f"status        {self.status}")
         return "\n".join(lines)

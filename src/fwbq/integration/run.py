@@ -19,10 +19,11 @@ from ..designs import Design, PointSet
 from ..embeddings import Embedding
 from ..kernels import Kernel, Stationary
 from ..measures import Measure, as_measure
+from ..posterior import AnyAmplitude
 from ..rules import PriorMean
 from . import files
 from .forecast import Forecast
-from .model import AnyAmplitude, KernelModel
+from .model import KernelModel
 from .result import IntegrationResult
 from .sequence import FEWEST_BEFORE_RANK, chosen_together, first_points, next_points, spread
 from .state import State

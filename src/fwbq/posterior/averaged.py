@@ -52,6 +52,14 @@ class AveragedPosterior(Shown):
         return plain(total)
 
     @property
+    def effective_size(self) -> float:
+        """Number of equally probable kernels that the average is worth, 1 / sum of the squared probabilities.
+
+        Close to one, a single kernel decides.
+        """
+        return float(1.0 / np.sum(self.weights**2))
+
+    @property
     def mean(self) -> Any:
         """Mean of the means: the estimate."""
         return self._average("mean")

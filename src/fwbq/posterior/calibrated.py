@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .. import _validate
 from ..process import Regression, leave_one_out, normalise, standardised_squares
 from ..rules import Rule
-from .single import IntegralPosterior, condition
+from .single import ESTIMATES, Amplitude, IntegralPosterior, condition
 
 FloatArray = NDArray[np.float64]
+AnyAmplitude = Amplitude | Literal["calibrated"]
 
 #: However few values make most of the errors, the posterior has at least so many degrees of freedom: with two or fewer
 #: its variance would be infinite.
@@ -56,6 +58,13 @@ class Amplitudes:
     def largest(self) -> Any:
         """The largest of the three."""
         return np.maximum(np.maximum(self.ml, self.loo), self.influence)
+
+
+def checked_amplitude(amplitude: Any) -> Any:
+    """Return `amplitude` if it is "calibrated", "marginal", "ml", "loo" or a positive number."""
+    if isinstance(amplitude, str):
+        return _validate.choice(amplitude, "amplitude", ("calibrated", *ESTIMATES))
+    return _validate.positive(amplitude, "amplitude")
 
 
 def amplitudes(rule: Rule, values: ArrayLike) -> Amplitudes:

@@ -56,6 +56,11 @@ class ColumnPosteriors(Shown):
         return self._stack("amplitude")
 
     @property
+    def effective_size(self) -> float:
+        """Least number of equally probable kernels behind one of the integrals."""
+        return float(self._stack("effective_size").min())
+
+    @property
     def df(self) -> float:
         """Smallest degrees of freedom."""
         return float(np.min(self._stack("df")))

@@ -53,6 +53,11 @@ class IntegralPosterior(Shown):
             _validate.freeze(self, **{name: _validate.readonly(full) if shape else float(full)})
 
     @property
+    def effective_size(self) -> float:
+        """Number of kernels behind it: one."""
+        return 1.0
+
+    @property
     def sd(self) -> Any:
         """Standard deviation; for a Student-t scale sqrt(df / (df - 2)), infinite for df <= 2 unless the scale is 0."""
         if math.isinf(self.df):

@@ -297,8 +297,6 @@ def _settings(comparison: Comparison) -> Iterable[tuple[str, str]]:
     """Yield the settings under names that a reader understands; what was not set is left out."""
     given = {key: value for key, value in comparison.settings.items() if value is not None and key not in _UNSAID}
     if given.get("evidence") in _PROCESSES and "kernel" not in given:
-        if given["evidence"] == "log":
-            given.pop("amplitude", None)  # the process on the logarithms has one of its own
         given["evidence"] = _PROCESSES[given["evidence"]]
     ordered = {key: given.pop(key) for key in _SETTINGS if key in given}
     if "rng" not in ordered and "seed" in comparison.settings:

@@ -12,7 +12,7 @@ from . import words
 
 # Arguments with their defaults, which need not be written.
 _ARGUMENTS: dict[str, Any] = {
-    "method": "log", "stages": None, "stop": None, "tol": None, "evidence": "log", "amplitude": "marginal",
+    "method": "log", "stages": None, "stop": None, "tol": None, "evidence": "log", "amplitude": None,
     "race": True, "budget": None, "rng": None,
 }  # fmt: skip
 # Models that are written out when they were given; more would fill the page.

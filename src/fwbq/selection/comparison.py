@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validate
+from .._reason import Reason
 from . import files
 from .evidence import Evidences
 from .map_probability import leader, map_probabilities
@@ -191,6 +192,16 @@ class Comparison:
     def map_probabilities(self) -> Array:
         """P(model i has the highest posterior probability), (m,), given the numerical error."""
         return map_probabilities(self.evidences, self.log_prior)
+
+    @property
+    def reason(self) -> Reason:
+        """Why the run ended, for programs; `status` says it to people."""
+        return Reason(self.settings.get("reason", Reason.BUDGET.value))  # type: ignore[call-arg]
+
+    @property
+    def success(self) -> bool:
+        """Whether what was asked for was reached: the decision or the tolerance, if one was asked for."""
+        return self.reason.success
 
     @property
     def best(self) -> Any:

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from .. import _validate
 from ..inference import Evidence
 from ..inference.result import DF
-from ..kernels import Stationary
+from ..kernels import Kernel, Stationary
+from ..posterior import AnyAmplitude
 from .evidence import Evidences
-from .model import Family, ModelFamily
+from .model import Evaluate, Family, ModelFamily
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
-Evaluate = Callable[[Any, Array], Array]
 
 #: A model is dropped from a race only when its log evidence is known to this standard deviation: a wider interval
 #: mostly means that the mass of the likelihood has not been found yet.
@@ -56,7 +56,7 @@ class Contenders:
         Position of its first model among all.
     n : int
         Evaluations planned for each model.
-    kernel, design
+    kernel, amplitude, design
         As for `EvidenceRun`.
     seed : int
         Of the runs.
@@ -67,42 +67,56 @@ class Contenders:
         family: ModelFamily,
         first: int,
         n: int,
-        kernel: type[Stationary] | None,
+        kernel: Kernel | type[Stationary] | None,
+        amplitude: AnyAmplitude,
         design: Callable[..., Any] | None,
         seed: int,
     ) -> None:
         self.family = family
         self.slots = np.arange(first, first + len(family.names))
         self.active = np.arange(len(family.names))
-        self._runs = [model.run(n=n, kernel=kernel, design=design, rng=seed, quick=True) for model in family.models]
+        options = {"n": n, "kernel": kernel, "amplitude": amplitude, "design": design, "rng": seed, "quick": True}
+        self._runs = [model.run(**options) for model in family.models]
+        self._asked = np.zeros(len(family.names), dtype=np.intp)
 
     def counts(self) -> IntArray:
         """Return the evaluations of each model so far."""
         return np.array([run.n_evaluations for run in self._runs], dtype=np.intp)
 
     def extend(self, n: int, evaluate: Evaluate) -> int:
-        """Evaluate the models in contention until each has n values; return how many evaluations that took."""
+        """Evaluate the models in contention at n points each; return how many evaluations that took."""
         function = Numbered(self.family)
         spent = 0
         while True:
             asked = [
-                (int(j), self._runs[j].ask(n - self._runs[j].n_evaluations))
+                (int(j), self._runs[j].ask(n - int(self._asked[j])))
                 for j in self.active
-                if self._runs[j].n_evaluations < n and not self._runs[j].ended
+                if self._asked[j] < n and not self._runs[j].ended
             ]
             asked = [(j, x) for j, x in asked if len(x)]
             if not asked:
                 return spent
             rows = np.vstack([np.column_stack([np.full(len(x), float(j)), x]) for j, x in asked])
-            values = evaluate(function, rows)
+            values, kept = evaluate(function, rows)
             start = 0
             for j, x in asked:
-                self._runs[j].tell(x, values[start : start + len(x)])
+                part = slice(start, start + len(x))
+                self._runs[j].tell(x[kept[part]], values[part][kept[part]])
+                if not kept[part].all():
+                    self._runs[j].skip(x[~kept[part]])
+                self._asked[j] += len(x)
                 start += len(x)
             spent += len(rows)
 
+    @property
+    def n_skipped(self) -> int:
+        """Number of points at which a model failed."""
+        return int(self._asked.sum() - self.counts().sum())
+
     def results(self) -> list[Evidence]:
         """Return the evidence of each model in contention."""
+        for j in self.active:
+            _validate.some_values_of(self._runs[j].n_evaluations, self.family.names[j])
         return [self._runs[j].result() for j in self.active]
 
     def posteriors(self) -> Evidences:

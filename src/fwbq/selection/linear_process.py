@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..posterior import Amplitude, condition
+from ..posterior import AnyAmplitude, calibrated, condition
 from ..rules import Rule
 from .evidence import Evidences
 
 Array = NDArray[np.float64]
 
 
-def linear_evidences(rule: Rule, values: Array, amplitude: Amplitude) -> Evidences:
+def linear_evidences(rule: Rule, values: Array, amplitude: AnyAmplitude) -> Evidences:
     r"""Condition on the likelihoods of m models, each divided by its largest value, and keep what is positive.
 
     .. math::
@@ -29,12 +29,14 @@ def linear_evidences(rule: Rule, values: Array, amplitude: Amplitude) -> Evidenc
     values : (n, m) array
         Log likelihoods at ``rule.points``.
     amplitude : str or float
-        As for :func:`fwbq.condition`; 1.0 is the paper's, whose width then depends on the units of the likelihood.
+        As for :func:`fwbq.condition`, or "calibrated" as for :func:`fwbq.integrate`; 1.0 is the paper's, whose
+        width then depends on the units of the likelihood.
     """
     top = values.max(axis=0)
     nothing = ~np.isfinite(top)
     offset = np.where(nothing, 0.0, top)
-    posterior = condition(rule, np.exp(values - offset), amplitude=amplitude)
+    f = np.exp(values - offset)
+    posterior = calibrated(rule, f) if amplitude == "calibrated" else condition(rule, f, amplitude=amplitude)
     offset[nothing] = -np.inf  # a likelihood of zero at every point: no evidence at all
     m = values.shape[1]
     df = np.broadcast_to(np.asarray(posterior.df, dtype=float), (m,)).copy()

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from .._linalg import CholeskyFactor
 from ..inference.assessment import EXPANDED
-from ..kernels import Kernel, Matern52
+from ..kernels import Kernel, Matern52, Stationary
+from ..posterior import AnyAmplitude
 from ..process import Prediction, Regression, log_likelihood_gradient
 from .evidence import Evidences
 from .nodes import Nodes
@@ -29,7 +30,7 @@ _PRIOR = (0.0, 0.7)
 _POOL = 100
 #: Log likelihoods further below the largest are compressed, by a logarithm: they do not matter to the evidence, and as
 #: they are they would only make the amplitude of the process too large.
-_DEPTH = 1000.0
+DEPTH = 1000.0
 #: A likelihood of zero is taken to be so many natural logarithms below the least positive one of its model. A deeper
 #: step would make the process overshoot beside it.
 _STEP = 20.0
@@ -83,7 +84,14 @@ class LogProcess:
     evidences: Evidences
 
     @classmethod
-    def fit(cls, points: Array, values: Array, at: Nodes, kernel: Kernel | None = None) -> LogProcess:
+    def fit(
+        cls,
+        points: Array,
+        values: Array,
+        at: Nodes,
+        kernel: Kernel | type[Stationary] | None = None,
+        amplitude: AnyAmplitude = "calibrated",
+    ) -> LogProcess:
         """Fit the process and integrate it.
 
         Parameters
@@ -94,19 +102,23 @@ class LogProcess:
             Log likelihoods; minus infinity allowed.
         at : Nodes
             Where it is exponentiated.
-        kernel : Kernel, optional
-            Fixed kernel; fitted by default.
+        kernel : Kernel or class of kernel, optional
+            Fixed kernel, or the class of which the length-scales are found; Matern-5/2 by default.
+        amplitude : str or float
+            The factor on the kernel's variance: that of greatest likelihood ("marginal", "ml"), that of leave-one-out
+            predictions ("loo"), the larger of the two ("calibrated"), or a number.
         """
         n, m = values.shape
         top = values.max(axis=0)
         nothing = ~np.isfinite(top)  # a model whose likelihood is zero at every point
         top = np.where(nothing, 0.0, top)
-        F = _levelled(values - top)
+        F = levelled(values - top)
         F[:, nothing] = 0.0
-        kernel = kernel or _fitted(points, F)
+        if not isinstance(kernel, Kernel):
+            kernel = fitted(points, F, kernel or Matern52)
         known = Regression(CholeskyFactor.with_jitter(kernel(points), _JITTER), F, np.ones((n, 1)))
         R, b = known.residual, known.coefficients[0]
-        amplitude = np.maximum(known.sum_of_squares / max(known.df, 1), _weighted_loo(known, F))
+        a = _amplitudes(known, F, amplitude)
         # What is the same for all models: the covariance at the nodes, given the points.
         process = Regression(known.factor, F[:, :0], known.basis).predict(
             _cross(kernel, points, at), np.ones((len(at.points), 1))
@@ -126,8 +138,8 @@ class LogProcess:
             np.exp(share, out=share)
             total = share.sum(axis=0)
             share /= total
-            first = amplitude[part] * np.clip(_double_sum(kernel, at, process, share), 0.0, spread @ share)
-            second = 0.5 * np.maximum(_bounded_mean(spread, amplitude[part], share) - first, 0.0)
+            first = a[part] * np.clip(_double_sum(kernel, at, process, share), 0.0, spread @ share)
+            second = 0.5 * np.maximum(_bounded_mean(spread, a[part], share) - first, 0.0)
             centre[part] = peak + np.log(total) + second
             variance[part] = first + second**2
             if not at.exact:
@@ -156,12 +168,12 @@ def _bounded_mean(spread: Array, amplitude: Array, share: Array) -> Array:
     return np.asarray(out)
 
 
-def _levelled(F: Array) -> Array:
+def levelled(F: Array) -> Array:
     """Log likelihoods (n, m) relative to the largest, with what is far below it compressed and zeros put on a step."""
     zero = F == -np.inf
     F = np.where(zero, 0.0, F)
     with np.errstate(divide="ignore", invalid="ignore"):
-        F = np.where(F < -_DEPTH, -_DEPTH * (1.0 + np.log(-F / _DEPTH)), F)
+        F = np.where(F < -DEPTH, -DEPTH * (1.0 + np.log(-F / DEPTH)), F)
     return np.where(zero, F.min(axis=0) - _STEP, F)
 
 
@@ -230,6 +242,17 @@ def _apply(kernel: Kernel, at: Nodes, a: Array) -> Array:
     return out.reshape(a.shape)
 
 
+def _amplitudes(known: Regression, F: Array, estimate: AnyAmplitude) -> Array:
+    """Return the amplitude of each model, (m,), as `estimate` says."""
+    if not isinstance(estimate, str):
+        return np.full(F.shape[1], float(estimate))
+    likely = known.sum_of_squares / max(known.df, 1)
+    if estimate in ("marginal", "ml"):
+        return np.asarray(likely)
+    loo = _weighted_loo(known, F)
+    return loo if estimate == "loo" else np.maximum(likely, loo)
+
+
 def _weighted_loo(known: Regression, F: Array) -> Array:
     """Mean of the squared, standardised leave-one-out residuals, weighed by the square root of the likelihood, (m,)."""
     errors, variances = known.leave_one_out()
@@ -237,19 +260,28 @@ def _weighted_loo(known: Regression, F: Array) -> Array:
     return np.asarray(np.sum(weights * errors**2 / variances[:, None], axis=0) / np.sum(weights, axis=0))
 
 
-def _fitted(points: Array, F: Array) -> Kernel:
-    """Return the Matern-5/2 kernel of greatest penalised mean marginal likelihood."""
+def fitted(points: Array, F: Array, kind: type[Stationary] = Matern52) -> Stationary:
+    """Return the kernel of a class of greatest penalised mean marginal likelihood.
+
+    Parameters
+    ----------
+    points : (n, d) array
+        In coordinates in which length-scales of about one are expected.
+    F : (n, m) array
+        Values of m functions.
+    kind : class of kernel
+    """
     from scipy.optimize import minimize
 
     d = points.shape[1]
     varied = np.flatnonzero(np.ptp(F, axis=0) > 0.0)
     if not len(varied) or len(points) < 2:
-        return Matern52(np.full(d, np.exp(_PRIOR[0])))
+        return kind(np.full(d, np.exp(_PRIOR[0])))
     order = varied[np.argsort(-F[:, varied].mean(axis=0), kind="stable")]
     pool = F[:, order[np.linspace(0, len(order) - 1, min(_POOL, len(order))).astype(int)]]
 
     def objective(theta: Array) -> tuple[float, Array]:
-        kernel = Matern52(np.exp(theta))
+        kernel = kind(np.exp(theta))
         slopes = [kernel.lengthscale_gradient(points, points, i) for i in range(d)]
         value, gradient = log_likelihood_gradient(kernel(points), slopes, pool)
         shift = (theta - _PRIOR[0]) / _PRIOR[1]
@@ -269,4 +301,4 @@ def _fitted(points: Array, F: Array) -> Kernel:
         for start in (0.8, 3.0)
     ]
     best = min(found, key=lambda outcome: round(float(outcome.fun), 4))
-    return Matern52(np.exp(best.x))
+    return kind(np.exp(best.x))

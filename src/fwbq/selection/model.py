@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,6 +18,8 @@ from .coordinates import Coordinates
 from .unit_cube import UnitCube
 
 Array = NDArray[np.float64]
+#: From a function and points to its values, and whether each point has them.
+Evaluate = Callable[[Any, Array], tuple[Array, NDArray[np.bool_]]]
 #: Points (n, d) to quantities of interest by name, each an array (n, ...).
 Variables = Callable[[Array], Mapping[str, Any]]
 
@@ -247,7 +249,7 @@ class ModelFamily:
         if measure is None:
             raise ValueError(
                 f"model {self.names[0]!r} is a log joint density, without a prior to spread shared points over: leave "
-                "out `kernel` and `evidence`, or give every model a `measure`"
+                "out `evidence`, or give every model a `measure`"
             )
         return measure
 
@@ -292,12 +294,13 @@ class ModelFamily:
         return functions
 
 
-def families(models: Mapping[Any, Model], tag: str | None = None) -> list[Family]:
+def families(models: Mapping[Any, Model], tag: str | None = None, vectorized: bool | None = None) -> list[Family]:
     """Group models that share a measure (the same object, or one with an equal specification) and coordinates.
 
     Log joint densities without a measure are grouped by their number of parameters.
 
-    `tag` is a name by which a journal identifies the log integrands.
+    `tag` is a name by which a journal identifies the log integrands; `vectorized`, if given, takes the place of what
+    the models say.
     """
     tag = None if tag is None else _validate.text(tag, "tag")
     groups: dict[Any, list[tuple[Hashable, Model]]] = {}
@@ -307,5 +310,7 @@ def families(models: Mapping[Any, Model], tag: str | None = None) -> list[Family
             key: Any = model.dim if model.measure is None else json.dumps(model.measure.spec(), sort_keys=True)
         except ValueError:
             key = id(model.measure)
+        if vectorized is not None:
+            model = replace(model, vectorized=vectorized)
         groups.setdefault((key, model.coordinates and model.coordinates.key), []).append((name, model))
     return [ModelFamily(tuple(n for n, _ in group), tuple(m for _, m in group), tag) for group in groups.values()]

@@ -5,22 +5,22 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import __version__, _validate, _warnings
-from .._reason import Reason
+from .._reason import LEVEL_OF_TOL, Reason
 from .._threads import one_blas_thread
 from ..evaluation import Evaluator, Journal, Progress
 from ..kernels import Kernel, Stationary
-from ..posterior import Amplitude
+from ..posterior import AnyAmplitude, checked_amplitude
 from .comparison import Comparison, Stage
 from .contenders import Contenders, Numbered
 from .evidence import Evidences
 from .map_probability import leader, map_probabilities
-from .model import Family, Model, ModelFamily, families
+from .model import Evaluate, Family, Model, ModelFamily, families
 from .shared import CARRIED, UNDERSTATED, Block, Shared
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def compare_models(
     prior: Mapping[Any, float] | None = None,
     evidence: str = "log",
     kernel: Kernel | type[Stationary] | None = None,
-    amplitude: Amplitude = "marginal",
+    amplitude: AnyAmplitude | None = None,
     design: Callable[..., Any] | None = None,
     race: bool = True,
     budget: int | None = None,
@@ -60,6 +60,9 @@ def compare_models(
     journal: Any = None,
     tag: str | None = None,
     version: str = "",
+    vectorized: bool | None = None,
+    on_error: Literal["raise", "skip"] = "raise",
+    timeout: float | None = None,
     rng: Any = None,
     progress: bool | None = None,
 ) -> Comparison:
@@ -71,8 +74,8 @@ def compare_models(
     evidences give P(the leader is the true MAP); models that can no longer win leave the race, unless their evidence is
     not known well enough to say so, and the run stops when the decision is certain.
 
-    Under ``evidence="linear"``, with `coordinates` of a model or with a kernel given, models with the same measure
-    share points that are spread over the prior instead: cheap, and accurate for likelihoods about as wide as the prior.
+    Under ``evidence="linear"``, or with `coordinates` of a model, models with the same measure share points that are
+    spread over the prior instead: cheap, and accurate for likelihoods about as wide as the prior.
 
     Parameters
     ----------
@@ -83,7 +86,7 @@ def compare_models(
     stop : float, optional
         Stop when P(MAP) reaches this level.
     tol : float, optional
-        Stop when the standard deviation of the leading model's probability is at most this.
+        Stop when half the width of the 95 % interval of the leading model's probability is at most this.
     stages : sequence of int, optional
         Sizes of the rounds; by default 10, 20, 40, ... up to `n`.
     prior : mapping of name to float, optional
@@ -91,11 +94,14 @@ def compare_models(
     evidence : {"log", "linear"}, optional
         ``"log"``: a Gaussian process on the log likelihood, whose exponential is always positive (the default).
         ``"linear"``: Bayesian quadrature of the likelihood, as in the paper, conditioned on a positive result.
-    kernel : Kernel, optional
-        Of the process: in the models' coordinates for ``"log"`` (default: fitted Matern-5/2), on the parameters for
-        ``"linear"`` (default: `ExpQuad` with the measure's standard deviations as length-scales).
-    amplitude : str or float, optional
-        For ``"linear"``, as in :func:`fwbq.condition`.
+    kernel : Kernel or class of kernel, optional
+        Of the process, as in :func:`fwbq.evidence`: of a class the length-scales are found from values, a kernel is
+        used as it is, on the parameters (on the models' `coordinates` where these are given). By default that of
+        :func:`fwbq.evidence`; Matern-5/2 with length-scales found on shared points; `ExpQuad` with the measure's
+        standard deviations as length-scales for ``"linear"``.
+    amplitude : {"calibrated", "marginal", "ml", "loo"} or float, optional
+        The factor on the kernel's variance, as in :func:`fwbq.integrate`: "calibrated" by default, and "marginal" for
+        ``"linear"``, as in the paper.
     design : callable, optional
         ``design(embedding, rng=...)`` with ``take(n)``, e.g. `fwbq.FrankWolfe`: for shared points in place of points
         spread evenly over the prior; for models with points of their own in place of sequential Bayesian quadrature
@@ -112,6 +118,13 @@ def compare_models(
     tag, version : str, optional
         Identity of the log integrands in the journal, as in :func:`fwbq.integrate`: they are identified by their code
         and everything it refers to; `tag`, a name of your own for all of them, takes the place of that.
+    vectorized : bool, optional
+        Whether the log integrands take all points at once; by default what each `Model` says.
+    on_error : {"raise", "skip"}, optional
+        What to do where a log integrand raises, or returns NaN or plus infinity. Of models on shared points a point at
+        which one of them fails is skipped for all.
+    timeout : float, optional
+        Seconds that one evaluation may take.
     rng : optional
         Seeds the draws of :meth:`Comparison.probabilities`.
     progress : bool, optional
@@ -120,6 +133,16 @@ def compare_models(
     Returns
     -------
     Comparison
+
+    Raises
+    ------
+    EvaluationError
+        When a log integrand fails at a point and `on_error` is "raise"; with a journal all other evaluations are kept.
+
+    Warns
+    -----
+    RuntimeWarning
+        When every likelihood is zero, when a linear process cannot be trusted, or when points were skipped.
 
     Notes
     -----
@@ -138,11 +161,11 @@ def compare_models(
     """
     _validate.instance(models, "models", Mapping, "give a dict of names to fwbq.Model(log_integrand, measure)")
     _validate.not_empty(models, "models", "give a mapping of names to fwbq.Model(log_integrand, measure)")
-    grouped = families(models, tag)
+    grouped = families(models, tag, vectorized)
     result = compare_families(
         grouped, n=n, stop=stop, tol=tol, stages=stages, prior=prior, evidence=evidence, kernel=kernel,
         amplitude=amplitude, design=design, race=race, budget=budget, executor=executor, journal=journal,
-        version=version, rng=rng, progress=progress,
+        version=version, on_error=on_error, timeout=timeout, rng=rng, progress=progress,
     )  # fmt: skip
     return _in_order(result, tuple(models))
 
@@ -158,13 +181,15 @@ def compare_families(
     prior: Mapping[Any, float] | None = None,
     evidence: str = "log",
     kernel: Kernel | type[Stationary] | None = None,
-    amplitude: Amplitude = "marginal",
+    amplitude: AnyAmplitude | None = None,
     design: Callable[..., Any] | None = None,
     race: bool = True,
     budget: int | None = None,
     executor: Executor | None = None,
     journal: Any = None,
     version: str = "",
+    on_error: Literal["raise", "skip"] = "raise",
+    timeout: float | None = None,
     rng: Any = None,
     progress: bool | None = None,
     settings: Mapping[str, Any] | None = None,
@@ -187,20 +212,15 @@ def compare_families(
     log_prior = _log_prior(prior, names)
     seed = int(_validate.generator(rng).integers(2**31))
     limit = None if budget is None else _validate.count(budget, "budget")
+    chosen = ("marginal" if evidence == "linear" else "calibrated") if amplitude is None else amplitude
+    checked: AnyAmplitude = checked_amplitude(chosen)
     runners: list[Shared | Contenders] = []
     first = 0
     for family in grouped:
-        if (
-            evidence == "log"
-            and isinstance(family, ModelFamily)
-            and family.coordinates is None
-            and not isinstance(kernel, Kernel)
-        ):
-            runners.append(Contenders(family, first, sizes[-1], kernel, design, seed))
-        elif isinstance(kernel, type):
-            raise TypeError("`kernel` must be an instance, e.g. fwbq.Matern52(1.0), for models on shared points")
+        if evidence == "log" and isinstance(family, ModelFamily) and family.coordinates is None:
+            runners.append(Contenders(family, first, sizes[-1], kernel, checked, design, seed))
         else:
-            runners.append(Shared(family, first, evidence, kernel, amplitude, design, seed))
+            runners.append(Shared(family, first, evidence, kernel, checked, design, seed))
         first += len(family.names)
 
     evidences = Evidences.empty(len(names))
@@ -211,7 +231,10 @@ def compare_families(
         bar = stack.enter_context(Progress(sizes[-1], "compare, points", progress))
         for size in sizes:
             size, cut = _affordable(runners, size, spent, limit)
-            taken = [runner.extend(size, _evaluation(k, executor, store)) for k, runner in enumerate(runners)]
+            taken = [
+                runner.extend(size, _evaluation(k, executor, store, on_error, timeout))
+                for k, runner in enumerate(runners)
+            ]
             spent += sum(taken)
             contenders = sum(len(runner.active) for runner in runners)
             for runner, new in zip(runners, taken, strict=True):
@@ -243,12 +266,15 @@ def compare_families(
         reason, status = Reason.ZERO, "every likelihood is zero at every point evaluated: check the models' units"
         _warnings.warn(status)
     _warn_of_linear(runners, names, best)
+    skipped = sum(runner.n_skipped for runner in runners)
+    if skipped:
+        _warnings.warn(f"log integrands failed at {skipped} of {spent} evaluations, which were skipped")
     points = np.concatenate([runner.counts() for runner in runners])
     kept = {
         "version": __version__, "rng": int(rng) if isinstance(rng, int | np.integer) else None, "seed": seed,
         "n": sizes[-1], "stages": list(sizes), "stop": stop, "tol": tol, "evidence": evidence,
-        "kernel": None if kernel is None else repr(kernel), "amplitude": amplitude, "race": race, "budget": limit,
-        "reason": reason.value,
+        "kernel": kernel.__name__ if isinstance(kernel, type) else None if kernel is None else repr(kernel),
+        "amplitude": None if amplitude is None else checked, "race": race, "budget": limit, "reason": reason.value,
     }  # fmt: skip
     errors = {f"d = {runner.family.measure.dim}": runner.errors for runner in runners if isinstance(runner, Shared)}
     if any(errors.values()):
@@ -323,18 +349,24 @@ def _identity(grouped: Sequence[Family], version: str) -> dict[str, Any]:
     }
 
 
-def _evaluation(number: int, executor: Executor | None, journal: Journal | None) -> Callable[[Any, Array], Array]:
+def _evaluation(
+    number: int,
+    executor: Executor | None,
+    journal: Journal | None,
+    on_error: Literal["raise", "skip"],
+    timeout: float | None,
+) -> Evaluate:
     """Return how family `number` evaluates a function of points; other models are another series of the journal."""
 
-    def evaluate(function: Block | Numbered, points: Array) -> Array:
+    def evaluate(function: Block | Numbered, points: Array) -> tuple[Array, NDArray[np.bool_]]:
         which = function.which if isinstance(function, Block) else None
         series = "own" if which is None else hashlib.sha256(which.astype(np.int64).tobytes()).hexdigest()[:16]
         with Evaluator(
             function, points.shape[1], vectorized=True, executor=executor, journal=journal,
-            series=f"{number}:{series}", minus_infinity=True, progress=False,
+            series=f"{number}:{series}", on_error=on_error, timeout=timeout, minus_infinity=True, progress=False,
         ) as evaluator:  # fmt: skip
-            values = np.asarray(evaluator(points).values)
-        return values if which is None else values.reshape(len(points), len(which))
+            done = evaluator(points)
+        return done.values if which is None else done.values.reshape(len(points), -1), done.kept
 
     return evaluate
 
@@ -348,9 +380,12 @@ def _decided(
         logs = evidences.sample(500, np.random.default_rng(seed)) + log_prior
         logs -= logs.max(axis=1, keepdims=True)
         weights = np.exp(logs)
-        spread = float(np.std(weights[:, best] / weights.sum(axis=1)))
-        if spread <= tol:
-            return f"the leading probability is known to {spread:.2g}"
+        low, high = np.quantile(
+            weights[:, best] / weights.sum(axis=1), (0.5 * (1.0 - LEVEL_OF_TOL), 0.5 * (1.0 + LEVEL_OF_TOL))
+        )
+        half = 0.5 * float(high - low)
+        if half <= tol:
+            return f"the leading probability is known to {half:.2g}"
     return None
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -13,14 +12,14 @@ from numpy.typing import NDArray
 from .. import _validate
 from ..designs import Spread
 from ..embeddings import embed
-from ..kernels import ExpQuad, Kernel
-from ..posterior import Amplitude
+from ..kernels import ExpQuad, Kernel, Stationary
+from ..posterior import AnyAmplitude
 from ..rules import Rule, bayes_rule
 from .coordinates import Coordinates, Standard
 from .evidence import Evidences
 from .linear_process import linear_evidences
-from .log_process import LogProcess
-from .model import Family
+from .log_process import LogProcess, fitted
+from .model import Evaluate, Family
 from .nodes import Nodes, nodes
 
 Array = NDArray[np.float64]
@@ -77,8 +76,8 @@ class Shared:
         family: Family,
         first: int,
         evidence: str,
-        kernel: Kernel | None,
-        amplitude: Amplitude,
+        kernel: Kernel | type[Stationary] | None,
+        amplitude: AnyAmplitude,
         design: Any,
         seed: int,
     ) -> None:
@@ -87,33 +86,47 @@ class Shared:
         self.coordinates: Coordinates = family.coordinates or Standard(family.measure)
         self.design: _Design = Spread(family.measure, self.coordinates)
         if design is not None:
-            embedding = embed(kernel or ExpQuad(family.measure.scale), family.measure)
-            self.design = design(embedding, rng=np.random.default_rng(seed))
+            given = kernel if isinstance(kernel, Kernel) else (kernel or ExpQuad)(family.measure.scale)
+            self.design = design(embed(given, family.measure), rng=np.random.default_rng(seed))
         self.evidence = evidence
         self.kernel = kernel
         self.amplitude = amplitude
         self.active = np.arange(len(family.names))
         self.values = np.empty((0, len(family.names)))
+        self._has_values = np.empty(0, dtype=bool)  # for each point of the design so far
         #: Under the linear process: number of points and worst-case error of the rule, after each round.
         self.errors: list[tuple[int, float]] = []
         self._nodes: Nodes | None = None
+
+    @property
+    def n_skipped(self) -> int:
+        """Number of evaluations of a model that failed: of a block that fails, those of all models count."""
+        return int(np.sum(~self._has_values)) * len(self.family.names)
+
+    def _points(self) -> Array:
+        """Return the points at which values are known."""
+        points = self.design.take(len(self._has_values))
+        return points if self._has_values.all() else points[self._has_values]
 
     def counts(self) -> IntArray:
         """Return the evaluations of each model so far."""
         return np.asarray(np.sum(~np.isnan(self.values), axis=0), dtype=np.intp)
 
-    def extend(self, n: int, evaluate: Callable[[Any, Array], Array]) -> int:
+    def extend(self, n: int, evaluate: Evaluate) -> int:
         """Evaluate the models in contention at the points up to the n-th; return how many evaluations that took."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that a design has ended is said in the status
             points = self.design.take(n)
-        new = points[len(self.values) :]
+        new = points[len(self._has_values) :]
         if not len(new) or not len(self.active):
             return 0
-        fresh = np.full((len(new), self.values.shape[1]), np.nan)
-        fresh[:, self.active] = evaluate(Block(self.family, self.active), new)
+        values, kept = evaluate(Block(self.family, self.active), new)
+        fresh = np.full((int(kept.sum()), self.values.shape[1]), np.nan)
+        fresh[:, self.active] = values[kept]
         self.values = np.vstack([self.values, fresh])
-        return int(fresh[:, self.active].size)
+        self._has_values = np.concatenate([self._has_values, kept])
+        _validate.some_values_of(len(self.values), self.family.names[self.active[0]])
+        return int(len(new) * len(self.active))
 
     def drop(self, keep: NDArray[np.bool_], score: Array) -> None:
         """Leave out the models that are not to be kept, but for the best of them where length-scales are shared."""
@@ -143,7 +156,7 @@ class Shared:
 
     def posteriors(self) -> Evidences:
         """Posteriors of the models in contention."""
-        points = self.design.take(len(self.values))
+        points = self._points()
         values = self.values[:, self.active]
         if self.evidence == "log":
             if self._nodes is None:
@@ -153,11 +166,12 @@ class Shared:
                 keep = np.sort(first)
                 points, values = points[keep], values[keep]
             places = self.coordinates.forward(points)
-            if self.family.alike or self.kernel is not None:
-                return LogProcess.fit(places, values, self._nodes, self.kernel).evidences
+            if self.family.alike or isinstance(self.kernel, Kernel):
+                return LogProcess.fit(places, values, self._nodes, self.kernel, self.amplitude).evidences
             each = Evidences.empty(values.shape[1])
             for j in range(values.shape[1]):
-                each = each.put(np.array([j]), LogProcess.fit(places, values[:, [j]], self._nodes).evidences)
+                one = LogProcess.fit(places, values[:, [j]], self._nodes, self.kernel, self.amplitude)
+                each = each.put(np.array([j]), one.evidences)
             return each
         return linear_evidences(*self._ruled(values), self.amplitude)
 
@@ -173,11 +187,21 @@ class Shared:
             return 1.0
         return error / max(float(stated.scale[0]), np.finfo(float).tiny)
 
+    def _linear_kernel(self, points: Array, values: Array) -> Kernel:
+        """Return the kernel of the linear process; of a class the length-scales are found from the likelihoods."""
+        scale = self.family.measure.scale
+        if self.kernel is None:
+            return ExpQuad(scale)
+        if isinstance(self.kernel, Kernel):
+            return self.kernel
+        top = values.max(axis=0)
+        likelihoods = np.exp(values - np.where(np.isfinite(top), top, 0.0))
+        return self.kernel(scale * fitted(points / scale, likelihoods, self.kernel).lengthscale)
+
     def _ruled(self, values: Array) -> tuple[Rule, Array]:
         """Return the rule on the points, and the values (n, m) at the rule's points, of which none repeats."""
-        measure = self.family.measure
-        points = self.design.take(len(self.values))
-        rule = bayes_rule(embed(self.kernel or ExpQuad(measure.scale), measure), points)
+        points = self._points()
+        rule = bayes_rule(embed(self._linear_kernel(points, values), self.family.measure), points)
         self.errors.append((len(points), rule.mmd))
         chosen = np.array([np.flatnonzero(rule.index == i)[0] for i in range(len(rule.points))])
         return rule, values[chosen]

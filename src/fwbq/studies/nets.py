@@ -48,7 +48,8 @@ FAMILIES: dict[str, tuple[Family, tuple[int, ...]]] = {
 }
 
 
-def _draw(name: str, replicate: int, kind: int) -> tuple[Problem, np.random.Generator]:
+def draw(name: str, replicate: int, kind: int) -> tuple[Problem, np.random.Generator]:
+    """Return a problem of a family, and the generator that drew it; `kind` tells sets of problems apart."""
     rng = np.random.default_rng([_SEED, kind, zlib.crc32(name.encode()), replicate])
     family, dims = FAMILIES[name]
     return family.draw(dims[replicate % len(dims)], rng), rng
@@ -56,7 +57,7 @@ def _draw(name: str, replicate: int, kind: int) -> tuple[Problem, np.random.Gene
 
 def coverage_row(name: str, replicate: int, n: int) -> dict[str, Any]:
     """Return truth, estimate and bounds for one problem."""
-    problem, rng = _draw(name, replicate, n)
+    problem, rng = draw(name, replicate, n)
     result = integrate(problem.f, problem.measure, n=n, method="net", rng=rng, progress=False)
     low, high = result.interval(0.95)
     slack = 16.0 * np.finfo(float).eps * max(1.0, abs(problem.value))
@@ -69,7 +70,7 @@ def coverage_row(name: str, replicate: int, n: int) -> dict[str, Any]:
 
 def stop_rows(name: str, replicate: int) -> list[dict[str, Any]]:
     """Return one row for each tolerance that both ways reached with at most `MOST` evaluations."""
-    problem, rng = _draw(name, replicate, 0)
+    problem, rng = draw(name, replicate, 0)
     deviation = float(np.std(problem.f(problem.measure.sample(4096, rng=rng))))
     seed, rows = int(rng.integers(2**31)), []
     for relative in TOLERANCES if deviation > 0.0 else ():
@@ -80,13 +81,13 @@ def stop_rows(name: str, replicate: int) -> list[dict[str, Any]]:
         if not net.status.startswith(f"tolerance {tol:g} reached"):
             continue
         wrong = abs(net.mean - problem.value) > tol
-        usual = _randomisations(problem, tol, rng)
+        usual = randomisations(problem, tol, rng)
         row = {"family": name, "d": problem.dim, "tol": relative, "net": net.n_evaluations, "wrong": wrong}
         rows.append(row | {"usual": usual[0], "usual_wrong": usual[1]})
     return rows
 
 
-def _randomisations(problem: Problem, tol: float, rng: np.random.Generator) -> tuple[float, float]:
+def randomisations(problem: Problem, tol: float, rng: np.random.Generator) -> tuple[float, float]:
     """Return the evaluations of sixteen randomisations until `tol`, and whether the error is larger; NaN if never."""
     dim = problem.measure.uniform_dim
     t = float(stdtrit(RANDOMISATIONS - 1, 0.975))
