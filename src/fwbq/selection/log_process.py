@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from .._linalg import CholeskyFactor
 from ..inference.assessment import EXPANDED
-from ..kernels import Kernel, Matern52, Stationary
+from ..kernels import Differences, Kernel, Matern52, Stationary
 from ..posterior import AnyAmplitude
-from ..process import Prediction, Regression, log_likelihood_gradient, standardised_squares
+from ..process import KernelFamily, LengthscalePrior, Objective, Prediction, Regression, standardised_squares
 from .evidence import Evidences
 from .nodes import Nodes
 
@@ -20,12 +20,10 @@ Array = NDArray[np.float64]
 #: Relative jitter of the Gram matrix: log likelihoods are known to about 1e-12, and 1e-10 keeps the factor stable at
 #: n = 1000.
 _JITTER = 1e-10
-#: Length-scales are sought within these bounds, in the model's coordinates.
-_BOUNDS = (0.05, 50.0)
-#: Centre and width of the log-normal prior on length-scales. It counts once against the mean of the models'
+#: Width of the log-normal prior on length-scales, whose centre is one. It counts once against the mean of the models'
 #: likelihoods: the models of a family look alike, and a hundred of them say little more about smoothness than one. At
 #: n = 10 it keeps length-scales from running away (16 where 200 points say 3), from n = 50 on it hardly matters.
-_PRIOR = (0.0, 0.7)
+_WIDTH = 0.7
 #: Models whose likelihoods decide the length-scales; more change nothing.
 _POOL = 100
 #: Log likelihoods further below the largest are compressed, by a logarithm: they do not matter to the evidence, and as
@@ -319,34 +317,15 @@ def fitted(points: Array, F: Array, kind: type[Stationary] = Matern52) -> Statio
         Values of m functions.
     kind : class of kernel
     """
-    from scipy.optimize import minimize
-
     d = points.shape[1]
     varied = np.flatnonzero(np.ptp(F, axis=0) > 0.0)
     if not len(varied) or len(points) < 2:
-        return kind(np.full(d, np.exp(_PRIOR[0])))
+        return kind(np.ones(d))
     order = varied[np.argsort(-F[:, varied].mean(axis=0), kind="stable")]
     pool = F[:, order[np.linspace(0, len(order) - 1, min(_POOL, len(order))).astype(int)]]
-
-    def objective(theta: Array) -> tuple[float, Array]:
-        kernel = kind(np.exp(theta))
-        slopes = [kernel.lengthscale_gradient(points, points, i) for i in range(d)]
-        value, gradient = log_likelihood_gradient(kernel(points), slopes, pool)
-        shift = (theta - _PRIOR[0]) / _PRIOR[1]
-        m = pool.shape[1]
-        return -value / m + 0.5 * float(shift @ shift), -gradient / m + shift / _PRIOR[1]
-
-    bounds = [tuple(np.log(_BOUNDS))] * d
-    found = [
-        minimize(
-            objective,
-            np.full(d, np.log(start)),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=bounds,
-            options={"maxiter": 50, "ftol": 1e-6},
-        )
-        for start in (0.8, 3.0)
-    ]
-    best = min(found, key=lambda outcome: round(float(outcome.fun), 4))
-    return kind(np.exp(best.x))
+    objective = Objective(
+        KernelFamily(kind.__name__, kind), LengthscalePrior(np.ones(d), 1.0 / np.sqrt(d), 0.0, _WIDTH),
+        Differences.of(points), pool, np.ones((len(points), 1)), share=1.0 / pool.shape[1],
+    )  # fmt: skip
+    theta, _ = objective.maximise([np.full(d, np.log(start)) for start in (0.8, 3.0)], iterations=50, ftol=1e-6)
+    return kind(np.exp(theta))
