@@ -392,9 +392,10 @@ def survivors(
         if rounds and entered <= max(rules.enough, rules.top):
             break
         judge = _judge(design[:n], places, size, rules.level)
+        if step == 0:
+            judge, floor = _pilot(models, judge, reference, rules.top)
         with Progress(entered, f"screen at {n} points", progress) as bar:
             if step == 0:
-                judge, floor = _pilot(models, judge, reference, rules.top)
                 task = partial(models.judged, judge, floor, rules)
                 for _, (part, count) in in_order(executor, task, models.parts()):
                     found = Found.merge([found, part]).keep(rules.top, rules.most)
