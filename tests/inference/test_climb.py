@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import fwbq
-from fwbq.inference.climb import Climb, Quadratic, local_quadratic
+from fwbq.inference.climb import Climb
+from fwbq.inference.quadratic import Quadratic, local_quadratic
 from fwbq.problems.likelihoods import cut
 from fwbq.process.basis import basis_size
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fwbq._whitening import Whitening
-from fwbq.inference.climb import Quadratic
+from fwbq.inference.quadratic import Quadratic
 from fwbq.inference.modes import Mode, explains
 from fwbq.inference.surrogate import DEPTH, PER_DIMENSION, Given, depth_noise, fit
 from fwbq.kernels import ExpQuad, Matern52

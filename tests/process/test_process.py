@@ -76,10 +76,10 @@ def test_likelihood_against_high_precision(constant):
     assert process.log_likelihood(K, F, constant=constant) == pytest.approx(float(total), abs=1e-6)
 
 
-@pytest.mark.parametrize("noisy", [False, True])
+@pytest.mark.parametrize(("noisy", "share"), [(False, 1.0), (True, 0.5)])
 @pytest.mark.parametrize("mean", ["none", "constant", "quadratic"])
 @pytest.mark.parametrize("family", ALL, ids=lambda f: f.name)
-def test_objective_is_likelihood_and_prior_with_their_gradient(family, mean, noisy):
+def test_objective_is_likelihood_and_prior_with_their_gradient(family, mean, noisy, share):
     theta = theta_for(family, np.random.default_rng(1))
     values = np.column_stack([F, np.cos(3.0 * X.sum(axis=1))])
     pairs = Differences.of(X)
@@ -88,13 +88,13 @@ def test_objective_is_likelihood_and_prior_with_their_gradient(family, mean, noi
     prior = LengthscalePrior(np.full(X.shape[1], 0.7))
     H = None if mean == "none" else basis_functions(mean, X)
     noise = np.linspace(0.0, 0.2, len(X)) if noisy else np.zeros(len(X))
-    objective = Objective(family, prior, pairs, values, H, noise)
+    objective = Objective(family, prior, pairs, values, H, noise, share=share)
 
     def direct(at):
         C = family.gram(at, X) + np.diag(noise)
         shift = at - prior.location(family)
         likelihood = Regression(CholeskyFactor.with_jitter(C, JITTER), values, H).log_likelihood()
-        return likelihood - 0.5 * shift @ prior.precision(family) @ shift
+        return share * likelihood - 0.5 * shift @ prior.precision(family) @ shift
 
     value, gradient = objective.gradient(theta)
     assert value == pytest.approx(direct(theta), rel=1e-9) == objective.value(theta)

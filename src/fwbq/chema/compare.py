@@ -93,8 +93,8 @@ def compare(
     n : int, optional
         Most points for each model; 200 by default.
     stages : sequence of int, optional
-        Sizes of the rounds; by default 10, 20, 50, 100, 200 up to `n`, without those that the screen has gone
-        through, up to 50.
+        Sizes of the rounds; by default 10, 20, 50, 100, 200 up to `n`. Where models are screened, those up to 50 points
+        that the screen has gone through are left out.
     screen : bool or ScreenRules, optional
         Whether models are screened, and by which rules. By default more than 5,000 are, unless `prior`, `kernel`,
         `design` or `budget` is given, or ``race=False``. The journal does not hold the screen: a restart repeats it.
@@ -117,7 +117,6 @@ def compare(
     _validate.choice(method, "method", ("log", *_DESIGNS))
     if method != "log":
         options = _of_the_paper(method, options)
-    usual = stages is None
     if stages is None:
         most = _validate.count(200 if n is None else n, "n", minimum=3)
         stages = (*(size for size in (ROUNDS if method == "log" else PAPER_ROUNDS) if size < most), most)
@@ -153,11 +152,10 @@ def compare(
         "rank_deficient_models": deficient,
     }
     if rules is not None and found:
-        if usual:
-            # What is left has been judged at so many points, and fewer would say less about it.
-            known = min(_LATEST, *(each.rounds[-1]["n"] for each in found))
-            stages = tuple(size for size in stages if size >= known)
-        settings |= {"screen": {"top": rules.top, "level": rules.level}}
+        settings |= {"screen": {"top": rules.top, "level": rules.level}, "stages": list(stages)}
+        # What is left has been judged at so many points, and fewer would say less about it.
+        known = min(_LATEST, *(each.rounds[-1]["n"] for each in found))
+        stages = tuple(size for size in stages if size >= known) or stages[-1:]
     result = compare_families(families, n=n, stages=stages, settings=settings | options.pop("settings", {}), **options)
     return with_screened(result, found) if found else result
 

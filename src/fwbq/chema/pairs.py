@@ -46,8 +46,9 @@ from .sieve import AT_ONCE, LEADING, Found, Judge, Sieve, Sifter, threshold
 
 __all__ = ["Pairs", "ScreenRules", "Survivors", "screen", "survivors"]
 
-# Pairs of a block: at one point three arrays of 64 x 256 float64 are 390 kB, below a second-level cache.
-ROWS, COLUMNS = 64, 256
+# Pairs of a block: at one point an array of them is 260 kB in float64, so that two fit in a second-level cache. Larger
+# and smaller blocks were slower.
+ROWS, COLUMNS = 128, 256
 # Rows of a task: the unit that an executor receives. Fixed, so that the answer does not depend on the executor.
 _STRIP = 256
 # Enzymes, the best of the models with one enzyme, whose pairs are evaluated first, to learn how large the leading
@@ -391,9 +392,10 @@ def survivors(
         if rounds and entered <= max(rules.enough, rules.top):
             break
         judge = _judge(design[:n], places, size, rules.level)
+        if step == 0:
+            judge, floor = _pilot(models, judge, reference, rules.top)
         with Progress(entered, f"screen at {n} points", progress) as bar:
             if step == 0:
-                judge, floor = _pilot(models, judge, reference, rules.top)
                 task = partial(models.judged, judge, floor, rules)
                 for _, (part, count) in in_order(executor, task, models.parts()):
                     found = Found.merge([found, part]).keep(rules.top, rules.most)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..process.basis import basis_functions, basis_size
+from .quadratic import Neighbourhood, Quadratic, unbend
 
 Array = NDArray[np.float64]
 
@@ -18,11 +18,16 @@ _GAIN = 0.05
 _REACH = 1.5
 #: Steps in a row that met a likelihood of zero before a climb ends at the boundary.
 _WALLS = 4
-#: Two models run side by side, of the values as they are and with deep falls compressed (see `local_quadratic`); the
-#: one that predicted the last values better leads. Poisson regressions in four dimensions then take 30 evaluations to
-#: come within half a natural logarithm of the top instead of 47, Gaussians stay at the number of their coefficients.
-_COMPRESS = (np.inf, 10.0)
-_MEMORY = 0.5
+#: Two models run side by side, of the values as they are and bent by so many typical falls (see `bend`); the one whose
+#: last predictions were better leads, older errors fading by _MEMORY. Densities that fall exponentially, hundreds of
+#: widths away, are climbed by the second, Gaussians at once by the first.
+_BENDS = (np.inf, 1.0)
+_MEMORY = 0.7
+#: Largest ratio of curvatures that the shape of the trust region follows.
+_CONDITION = 1e4
+#: After a step that failed, a point of the trust region where the model is known worse than this leverage is evaluated
+#: next, out of so many directions.
+_UNKNOWN, _DIRECTIONS = 3.0, 200
 #: The fall to a stencil point may be wrong by this factor before the curvature is corrected and measured again.
 _TRUE = 2.0
 #: A climb that rose by more than this within its last d + 2 evaluations is worth going on with.
@@ -31,124 +36,15 @@ _RISING = 1.0
 _MOST_RATIO = 0.8
 
 
-@dataclass(frozen=True, eq=False)
-class Quadratic:
-    """A local model c + b's + s'H s / 2 of the log joint density, s = z - centre.
-
-    Attributes
-    ----------
-    centre : (d,) array
-    constant : float
-    slope : (d,) array
-    curvature : (d, d) array
-    """
-
-    centre: Array
-    constant: float
-    slope: Array
-    curvature: Array
-
-    def __call__(self, z: Array) -> Array:
-        """Return the model at points z (n, d)."""
-        s = z - self.centre
-        return np.asarray(self.constant + s @ self.slope + 0.5 * np.einsum("ni,ij,nj->n", s, self.curvature, s))
-
-    @property
-    def concave(self) -> bool:
-        """Whether it has a maximum: the curvature is negative in every direction, by more than rounding."""
-        values = np.linalg.eigvalsh(self.curvature)
-        return bool(values[-1] < -1e-13 * abs(values[0]))
-
-    def gain(self) -> float:
-        """Rise from the centre to the maximum of a concave model."""
-        return float(-0.5 * self.slope @ np.linalg.solve(self.curvature, self.slope))
-
-    def step(self, radius: float) -> Array:
-        """Return s with |s| <= radius where the model is largest (the trust-region problem)."""
-        values, axes = np.linalg.eigh(self.curvature)
-        b = axes.T @ self.slope
-        # (shift - H) s = b with the smallest shift >= 0 for which H - shift is negative and |s| <= radius.
-        if values[-1] < 0.0:
-            s = -b / values
-            if np.linalg.norm(s) <= radius:
-                return np.asarray(axes @ s)
-        size = float(np.linalg.norm(b))
-        if size == 0.0:
-            return np.asarray(axes[:, -1] * radius)
-        low = max(0.0, float(values[-1]))
-        # Where the slope has no part along the axes of greatest curvature, no shift makes |s| = radius (the hard case
-        # of the trust-region problem): what is missing is added along the last of these axes.
-        rest = values < low - 1e-10 * (low + float(np.max(np.abs(values))))
-        if np.linalg.norm(b[~rest]) <= 1e-10 * size:
-            s = np.zeros(len(b))
-            s[rest] = b[rest] / (low - values[rest])
-            left = radius**2 - float(s @ s)
-            if left > 0.0:
-                s[-1] = np.sqrt(left) if low > 0.0 else 0.0
-                return np.asarray(axes @ s)
-        high = low + size / radius
-        for _ in range(100):
-            middle = 0.5 * (low + high)
-            with np.errstate(divide="ignore"):
-                long = np.linalg.norm(b / (middle - values)) > radius
-            low, high = (middle, high) if long else (low, middle)
-        s = b / (high - values)
-        return np.asarray(axes @ s * min(1.0, radius / float(np.linalg.norm(s))))
-
-
-def local_quadratic(z: Array, g: Array, centre: int, radius: float, compress: float = np.inf) -> Quadratic:
-    r"""Fit a quadratic through the point number `centre`, trusting the others the less the farther they are.
-
-    The error of a quadratic model grows with the cube of the distance, so point i is given the standard deviation
-    :math:`(|z_i - z_c| / r)^3` relative to the others, from one tenth of the radius on; where there are fewer points
-    than coefficients the curvature of least Frobenius norm is taken.
-
-    Parameters
-    ----------
-    z, g : (n, d), (n,) arrays
-        Points and finite values.
-    centre : int
-        Row of the centre.
-    radius : float
-        r.
-    compress : float
-        Falls of more than so many times the median fall of the nearest d + 2 points are replaced by their logarithm,
-        continued smoothly. Likelihoods that fall exponentially are followed better so; those of Gaussian form are not.
-    """
-    d = z.shape[1]
-    s = (z - z[centre]) / radius
-    distance = np.sqrt(np.sum(s * s, axis=1))
-    near = np.argsort(distance, kind="stable")[: 4 * basis_size("quadratic", d)]
-    near = near[near != centre]
-    s, distance, rise = s[near], distance[near], g[near] - g[centre]
-    if np.isfinite(compress) and len(rise):
-        most = compress * max(float(np.median(np.abs(rise[: d + 2]))), 1.0)
-        deep = rise < -most
-        rise[deep] = -most * (1.0 + np.log(-rise[deep] / most))
-    design = basis_functions("quadratic", s)[:, 1:]
-    design[:, d : 2 * d] *= 0.5  # so that the coefficient is the second derivative
-    weight = 1.0 / np.maximum(distance, 0.1) ** 3
-    scale = float(np.max(np.abs(weight * rise), initial=0.0))
-    if scale == 0.0:
-        return Quadratic(z[centre], float(g[centre]), np.zeros(d), np.zeros((d, d)))
-    # Slopes hardly count in the norm that is minimised; a cross derivative stands for two entries of the matrix and
-    # counts twice.
-    share = np.concatenate([np.full(d, 1e-3), np.ones(d), np.full(d * (d - 1) // 2, np.sqrt(2.0))])
-    found, *_ = np.linalg.lstsq(weight[:, None] * design / share, weight * rise / scale, rcond=1e-11)
-    found = found * scale / share
-    H = np.diag(found[d : 2 * d])
-    i, j = np.triu_indices(d, 1)
-    H[i, j] = H[j, i] = found[2 * d :]
-    return Quadratic(z[centre], float(g[centre]), found[:d] / radius, H / radius**2)
-
-
 @dataclass(eq=False)
 class Climb:
     """A climb in progress: `propose` the next points, `learn` their values.
 
-    A quadratic is fitted to the points around the best one, its maximum within a trust radius is evaluated, and the
+    A quadratic is fitted to the points around the best one, its maximum within a trust region is evaluated, and the
     radius follows how well the model predicted (Conn, Scheinberg and Vicente, Introduction to Derivative-Free
-    Optimization, 2009). At the top the curvature is measured anew by a stencil a little more than a standard deviation
+    Optimization, 2009). The region is an ellipsoid with the axes of the model's curvature, so that a narrow ridge is
+    followed in long steps; after a step that failed, a point is evaluated where the model is known worst. At the
+    top the curvature is measured anew by a stencil a little more than a standard deviation
     away, because what far points say of it can be wrong by any factor. Every evaluation is kept by the caller and
     serves the process afterwards.
 
@@ -159,7 +55,7 @@ class Climb:
     value : float
         Its log joint density.
     radius : float
-        Trust radius.
+        Trust radius, in units of the shape.
     budget : int
         Evaluations it may still make.
     further : bool
@@ -175,6 +71,8 @@ class Climb:
         Evaluations it has made.
     model : Quadratic or None
         Last local model.
+    shape : (d, d) array
+        Root of the metric of the trust region, of determinant one or minus one; the identity at first.
     """
 
     best: Array
@@ -187,9 +85,12 @@ class Climb:
     counted: bool = False
     spent: int = 0
     model: Quadratic | None = None
-    _expected: float = 0.0
-    _predicted: Array = field(default_factory=lambda: np.zeros(2))
-    _errors: Array = field(default_factory=lambda: np.zeros(2))
+    shape: Array = field(init=False)
+    _predicted: Array = field(default_factory=lambda: np.zeros(len(_BENDS)))
+    _errors: Array = field(default_factory=lambda: np.zeros(len(_BENDS)))
+    _leader: int = 0
+    _length: float = 0.0
+    _failed: bool = False
     _kind: str = "step"
     _checks: int = 0
     _walls: int = 0
@@ -197,23 +98,56 @@ class Climb:
     _tops: list[float] = field(default_factory=list)
     _least: float = 1e-7
 
+    def __post_init__(self) -> None:
+        self.shape = np.eye(len(self.best))
+
     def propose(self, z: Array, g: Array) -> Array:
         """Return the next points (k, d) to evaluate, given all points (n, d) and finite values (n,) so far."""
         if self.further and not self.spent:
             # Nothing is known of the slope here: one point on every axis tells it.
             self._kind = "simplex"
             return np.asarray(self.best + self.radius * np.eye(len(self.best)))
-        at = self._row(z, g)
-        models = [local_quadratic(z, g, at, self.radius, compress) for compress in _COMPRESS]
-        self.model = model = models[int(np.argmin(self._errors))]
-        if model.concave and model.gain() < _GAIN:
-            return self._stencil(model)
+        at = int(np.argmin(np.sum((z - self.best) ** 2, axis=1)))
+        self._leader = int(np.argmin(self._errors))
+        around = Neighbourhood.of(z, g, at, self.radius * self.shape)
+        if around.determined:
+            self._reshape(around.unscaled(around.fit(_BENDS[self._leader] * around.typical)).curvature)
+            around = Neighbourhood.of(z, g, at, self.radius * self.shape)
+        scales = [b * around.typical for b in _BENDS]
+        models = [around.fit(scale) for scale in scales]
+        leading = models[self._leader]
+        self.model = around.unscaled(leading)
+        if self.model.concave and self.model.gain() < _GAIN:
+            return self._stencil(self.model)
+        if self._failed:
+            self._failed = False
+            s = self._least_known(around, leading)
+            if s is not None:
+                self._kind = "geometry"
+                return np.asarray(self.best + around.root @ s)[None]
         self._kind = "step"
-        s = model.step(self.radius)
-        there = (self.best + s)[None]
-        self._expected = float(model(there)[0]) - self.value
-        self._predicted = np.array([float(each(there)[0]) for each in models])
-        return np.asarray(there)
+        s = leading.step(1.0)
+        self._length = float(np.linalg.norm(s))
+        self._predicted = np.array([unbend(float(m(s[None])[0]), b) for m, b in zip(models, scales, strict=True)])
+        return np.asarray(self.best + around.root @ s)[None]
+
+    def _reshape(self, curvature: Array) -> None:
+        """Give the trust region the axes of the curvature, each as long as the density is wide there."""
+        values, axes = np.linalg.eigh(curvature)
+        size = np.abs(values)
+        if size.max() > 0.0:
+            log_widths = -0.5 * np.log(np.maximum(size, size.max() / _CONDITION))
+            self.shape = axes * np.exp(log_widths - log_widths.mean())
+
+    def _least_known(self, around: Neighbourhood, model: Quadratic) -> Array | None:
+        """Return the direction in which the model is known worst, the higher end of it; None when all are known."""
+        s = np.random.default_rng(self.spent).standard_normal((_DIRECTIONS, len(self.best)))
+        s /= np.linalg.norm(s, axis=1)[:, None]
+        leverage = around.leverage(s)
+        worst = s[int(np.argmax(leverage))]
+        if leverage.max() <= _UNKNOWN:
+            return None
+        return worst if worst @ model.slope >= 0.0 else -worst
 
     def _stencil(self, model: Quadratic) -> Array:
         self._kind = "stencil"
@@ -234,7 +168,6 @@ class Climb:
         top = int(np.argmax(values))
         rise = float(values[top]) - self.value
         moved = rise > 0.0
-        length = float(np.linalg.norm(points[top] - self.best))
         if self._kind == "stencil":
             self._checks += 1
             falls = self.value - values
@@ -243,16 +176,20 @@ class Climb:
                 ratios = np.where(expected > 0.0, falls / expected, np.inf)
             true = bool(np.all((ratios > 1.0 / _TRUE) & (ratios < _TRUE)))
             self.arrived = rise <= _GAIN and (true or self._checks >= 3)
-            spread = np.linalg.norm(points - self.best, axis=1)
+            spread = np.linalg.norm(np.linalg.solve(self.shape, (points - self.best).T), axis=0)
             self.radius = float(np.median(spread)) if moved or not true else self.radius
         elif self._kind == "step":
-            ratio = rise / self._expected if self._expected > 0.0 else 0.0
+            expected = float(self._predicted[self._leader])
+            ratio = rise / expected if expected > 0.0 else 0.0
             if np.isfinite(rise):
-                self._errors = _MEMORY * self._errors + np.abs(self._predicted - values[0])
-            if ratio > 0.7 and length > 0.8 * self.radius:
+                # Relative errors, the only ones to be compared while rises shrink by orders of magnitude.
+                size = np.abs(self._predicted) + abs(rise) + 1e-3
+                self._errors = _MEMORY * self._errors + np.abs(self._predicted - rise) / size
+            if ratio > 0.7 and self._length > 0.8:
                 self.radius *= 2.5
             elif ratio < 0.25:
-                self.radius = max(0.6 * min(self.radius, length), self._least)
+                self.radius = max(0.5 * self.radius * min(1.0, self._length), self._least)
+                self._failed = True
         self._walls = self._walls + 1 if np.all(np.isneginf(values)) else 0
         if self._walls >= _WALLS:
             # The top lies on the boundary of the support, and further steps would only meet zeros.
@@ -284,6 +221,3 @@ class Climb:
         before, last = np.diff([self._tops[i] for i in (-2 * quarter - 1, -quarter - 1, -1)])
         ratio = min(last / before, _MOST_RATIO) if before > 0.0 else _MOST_RATIO
         return float(last / (1.0 - ratio))
-
-    def _row(self, z: Array, g: Array) -> int:
-        return int(np.argmin(np.sum((z - self.best) ** 2, axis=1)))

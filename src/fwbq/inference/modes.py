@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .climb import Quadratic
+from .quadratic import Quadratic
 from .mixture import lower_root
 
 Array = NDArray[np.float64]

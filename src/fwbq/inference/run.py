@@ -24,10 +24,11 @@ from . import files
 from .acquisition import next_points
 from .assessment import Assessment, assess
 from .belief import Belief
-from .climb import Climb, Quadratic, local_quadratic
+from .climb import Climb
 from .mixture import lower_root
 from .modes import ABOVE, Mode, explains
 from .nodes import Nodes
+from .quadratic import Quadratic, local_quadratic
 from .result import Evidence, Posterior
 from .space import Free, Sample, Space, space_of
 from .surrogate import FAMILIES, Given, depth_noise, fit
@@ -462,7 +463,7 @@ class EvidenceRun:
             climbs = self._climbers()
             if climbs:
                 at = self._positive
-                z, g = self._z[at], self._bounded()[at]
+                z, g = self._z[at], self._joint[at]
                 # A further climb must not be led by the points of the modes that are known: only those that the modes
                 # do not explain are its data.
                 strange = g > np.max([mode.peak(z) for mode in self._modes], axis=0) + ABOVE if self._modes else at[at]
@@ -565,7 +566,7 @@ class EvidenceRun:
         if not climb.arrived and (climb.further or climb.value < max(c.value for c in self._climbs)):
             return
         row = int(np.argmin(np.sum((z - climb.best) ** 2, axis=1)))
-        peak = local_quadratic(z, g, row, climb.radius)
+        peak = local_quadratic(z, g, row, climb.radius, climb.shape)
         if not peak.concave and climb.model is not None:
             peak = climb.model
         if not peak.concave:
@@ -635,8 +636,9 @@ class EvidenceRun:
         if self._space.support is not None:
             return Whitening(np.zeros(d), np.eye(d))
         best = int(np.argmax(g))
-        radius = next((c.radius for c in self._climbs if np.array_equal(c.best, z[best])), 1.0)
-        peak = local_quadratic(z, g, best, radius)
+        climb = next((c for c in self._climbs if np.array_equal(c.best, z[best])), None)
+        radius, shape = (1.0, None) if climb is None else (climb.radius, climb.shape)
+        peak = local_quadratic(z, g, best, radius, shape)
         values, axes = np.linalg.eigh(-peak.curvature)
         values = np.where(values > 1e-3, values, 1.0)
         step = peak.step(radius) if peak.concave else np.zeros(d)

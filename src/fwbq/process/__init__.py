@@ -10,7 +10,7 @@ True
 
 from .amplitude import leave_one_out, normalise, standardised_squares
 from .families import FAMILIES, SCALE_MIXTURES, KernelFamily
-from .likelihood import log_likelihood, log_likelihood_gradient, regress
+from .likelihood import log_likelihood, regress
 from .objective import Objective
 from .prior import LengthscalePrior
 from .regression import Prediction, Regression
@@ -31,7 +31,6 @@ __all__ = [
     "fit",
     "leave_one_out",
     "log_likelihood",
-    "log_likelihood_gradient",
     "normalise",
     "regress",
     "standardised_squares",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import log, pi
@@ -174,11 +173,6 @@ class Regression:
         G = (columns * np.append(0.5 * self.df / S, np.full(self.rank, 0.5 * len(S)))) @ columns.T
         G -= (0.5 * len(S)) * self.factor.inverse()
         return np.asarray(G)
-
-    def gradient(self, derivatives: Sequence[FloatArray]) -> FloatArray:
-        """Return the derivatives of `log_likelihood`, given those of C in each parameter."""
-        G = self.sensitivity()
-        return np.array([np.vdot(G, dC) for dC in derivatives])
 
     def leave_one_out(self) -> tuple[FloatArray, FloatArray]:
         """Return the errors of predicting each value from the others, and their variances at amplitude one.
