@@ -31,6 +31,8 @@ def test_screened_models_are_a_comparison_like_any_other(data, max_enzymes, tmp_
     assert found.best == full.best
     assert found.n_models == len(full) > len(found)
     assert found.settings["screen"] == {"top": 30, "level": 1e-3} and full.rest is None
+    # What the screen has judged at 20 points is not compared at 10 again; the settings hold what was asked for.
+    assert [stage.n for stage in found.stages] == [20, 50] and found.settings["stages"] == [10, 20, 50]
     # Nothing is lost that the full comparison has among the thirty best with as many enzymes.
     for size in range(2, max_enzymes + 1):
         order = [full.names[i] for i in np.argsort(-full.evidences.log_median) if len(full.names[i]) == size]
@@ -67,6 +69,7 @@ def test_models_with_more_enzymes_begin_with_more_points():
     found = compare(Dataset.simulate(32, rng=2, noise=0.005), max_enzymes=3, stages=(10, 50, 60), stop=0.5, rng=0)
     assert found.n_models == 5489 and found.rest is not None
     assert {(row["enzymes"], row["n"]) for row in found.settings["rounds"]} == {(3, 50)}
+    assert found.stages[0].n == 50
 
 
 def test_a_list_of_models_keeps_its_order(data):

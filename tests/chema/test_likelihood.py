@@ -87,6 +87,30 @@ def test_nearly_collinear_pairs_are_recomputed_accurately(distance):
     assert log_likelihood(data, (0, 1), k)[0] == pytest.approx(expected, abs=1e-14 / distance**2 + 1e-11)
 
 
+@pytest.mark.parametrize("distance", [1e-2, 1e-4, 1e-6])
+@pytest.mark.parametrize("model", [(0, 1, 2), (0, 2, 1), (2, 0, 1)])
+def test_nearly_collinear_triples_are_recomputed_accurately(distance, model):
+    base = Dataset.simulate(2, rng=5)
+    twin = base.enzymes[:, 0] * (1 + distance * np.sin(np.arange(21)))
+    data = Dataset(
+        base.times, base.substrate, base.phospho, np.column_stack([base.enzymes[:, 0], twin, base.enzymes[:, 1]])
+    )
+    k = np.array([[0.7, 0.9, 0.9, 0.9]])
+    expected = paper_formula(design_matrix(data, model, k)[0], data.rates)
+    assert log_likelihood(data, model, k)[0] == pytest.approx(expected, abs=1e-14 / distance**2 + 1e-11)
+
+
+def test_blocks_of_triples_are_single_triples():
+    data = Dataset.simulate(9, rng=4)
+    k = np.random.default_rng(1).uniform(0.05, 2.5, (5, 4))
+    every = [model for model in candidate_models(data, max_enzymes=3) if len(model) == 3]
+    block = log_likelihood_block(data, every, k)
+    single = np.stack([log_likelihood(data, model, k) for model in every], axis=1)
+    # The least singular value of the design matrices, columns of length one, is 0.2: rounding of 1e-16 is
+    # amplified by its inverse square, and in the logarithm by N / 2 = 10.
+    np.testing.assert_allclose(block, single, rtol=0, atol=1e-11)
+
+
 def test_brute_force_integral_over_rates_and_noise():
     # One column, N = 3: the definition, integrated numerically.
     data = Dataset([0, 1, 2, 3], [1.0, 0.8, 0.7, 0.6], [0.4, 0.7, 0.5, 0.6], [[1.0]] * 4)

@@ -8,11 +8,11 @@ from fwbq.chema.sieve import Found, Judge, Sieve, Sifter, threshold
 from fwbq.kernels import Matern32
 
 
-def judge_of(data, n=12, size=2, nodes=6):
+def judge_of(data, n=12, size=2, nodes=6, rough=1.0):
     places = KineticFamily(data, (data.names[:size],)).coordinates
     k = prior(1 + size).sample(n, rng=0)
     kernel = Matern32(np.full(1 + size, 1.5))
-    return Judge(k, places.forward(k), pairs.race_nodes(places, size, nodes), 1e-3, kernel)
+    return Judge(k, places.forward(k), pairs.race_nodes(places, size, nodes), 1e-3, kernel, rough)
 
 
 @pytest.fixture(scope="module")
@@ -41,10 +41,11 @@ def test_the_bound_of_the_sieve_is_above_that_of_the_judge(rng, noise, times, n,
     assert np.all(Sieve(judge)(shaken, 0.01)[1] >= centre + width)
 
 
+@pytest.mark.parametrize("rough", [1.0, 4.0])
 @pytest.mark.parametrize("scale", [0.1, 10.0, 300.0, 3000.0])
-def test_the_bound_holds_for_likelihoods_of_any_depth(data, scale):
+def test_the_bound_holds_for_likelihoods_of_any_depth(data, scale, rough):
     """Random smooth and rough log likelihoods, nearly flat ones and such as span thousands of natural logarithms."""
-    judge = judge_of(data, 20)
+    judge = judge_of(data, 20, rough=rough)
     rng = np.random.default_rng(1)
     smooth = -((judge.where @ rng.normal(size=(3, 200)) - rng.normal(size=200)) ** 2)
     values = scale * np.hstack([smooth, -rng.exponential(size=(20, 200))])

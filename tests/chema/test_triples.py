@@ -61,6 +61,15 @@ def test_the_screen_of_triples_is_that_of_any_sets(data):
     assert quick.log_dropped == pytest.approx(plain.log_dropped, abs=1e-2)
 
 
+@pytest.mark.parametrize("enzymes", [3, 4, 14, 90])
+def test_every_triple_is_in_one_task(enzymes):
+    triples = Triples(Dataset.simulate(enzymes, rng=0))
+    parts = list(triples.parts())
+    assert sorted(third for part in parts for third in part) == list(range(2, enzymes))
+    sizes = [sum(third * (third - 1) // 2 for third in part) for part in parts]
+    assert sum(sizes) == len(triples) and min([*sizes[:-1], 20_000]) >= 20_000
+
+
 def test_equal_enzymes_survive_with_their_exact_likelihood(data):
     enzymes = np.column_stack([data.enzymes[:, :8], data.enzymes[:, 0], np.zeros(len(data.times))])
     odd = Dataset(data.times, data.substrate, data.phospho, enzymes)

@@ -96,6 +96,18 @@ class TestFormulasAsWritten:
         np.testing.assert_allclose(line.variance(), 2 * v * math.exp(c**2 / 2) * h(order, c, -c), rtol=1e-12)
 
     @pytest.mark.parametrize("family", [fwbq.Matern12, fwbq.Matern32, fwbq.Matern52])
+    def test_matern_far_from_the_mean(self, family):
+        """One far point sends all of them through the formulas that hold everywhere: both are exact to rounding."""
+        p = NormalOnInterval(0.3, 1.4)
+        x = 0.3 + 1.4 * np.linspace(-9.9, 9.9, 41)
+        for length in (0.01, 0.5, 3.0, 100.0):
+            line = embed_line(family(length), p)
+            for function in (line.mean, line.gradient):
+                everywhere = function(np.append(x, 300.0))[:-1]
+                # Exponents up to 50 are rounded to 1e-14; the two halves of a gradient cancel.
+                assert np.allclose(function(x), everywhere, rtol=1e-13, atol=1e-13 * np.abs(everywhere).max())
+
+    @pytest.mark.parametrize("family", [fwbq.Matern12, fwbq.Matern32, fwbq.Matern52])
     def test_matern_under_a_uniform_density(self, family):
         length, v, a, b = 0.8, 1.7, -0.5, 1.2
         line = embed_line(family(length, v), UniformOnInterval(a, b))

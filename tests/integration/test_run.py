@@ -353,18 +353,36 @@ def test_a_tolerance_out_of_reach_is_seen_without_the_average_over_kernels():
     assert run.near(width)
 
 
-def test_the_fit_of_an_answer_serves_the_next_points(monkeypatch):
-    fits = []
-    original = process.fit
+@pytest.fixture
+def searches(monkeypatch):
+    """Numbers of values of the searches for a kernel, one for each family."""
+    sizes = []
+    original = process.Objective.maximise
 
-    def counted(*args, **options):
-        fits.append(len(args[0]))
-        return original(*args, **options)
+    def counted(objective, *args, **options):
+        sizes.append(objective.pairs.size)
+        return original(objective, *args, **options)
 
-    monkeypatch.setattr(process, "fit", counted)
+    monkeypatch.setattr(process.Objective, "maximise", counted)
+    return sizes
+
+
+def test_the_fit_of_an_answer_serves_the_next_points(searches):
     run = fwbq.Integration(fwbq.Uniform([0.0], [1.0]), rng=0)
     x = run.ask(8)
     run.tell(x, np.sqrt(x[:, 0]))
     run.result()
+    assert set(searches) == {8}
+    del searches[:]
     run.ask(4)
-    assert fits == [8]
+    assert not searches
+
+
+def test_no_values_are_searched_twice(searches):
+    square = fwbq.Uniform([0.0, 0.0], [1.0, 1.0])
+    result = fwbq.integrate(lambda x: np.abs(x - 0.3).sum(axis=1), square, n=200, rng=0, progress=False)
+    assert set(searches) == {8, 16, 32, 64, 128, 150}
+    assert max(searches.count(n) for n in set(searches)) <= len(process.FAMILIES)
+    del searches[:]
+    assert bool(np.isfinite(result.process.at([[0.5, 0.5]]).mean).all())
+    assert not searches

@@ -76,10 +76,10 @@ def test_likelihood_against_high_precision(constant):
     assert process.log_likelihood(K, F, constant=constant) == pytest.approx(float(total), abs=1e-6)
 
 
-@pytest.mark.parametrize("noisy", [False, True])
+@pytest.mark.parametrize(("noisy", "share"), [(False, 1.0), (True, 0.5)])
 @pytest.mark.parametrize("mean", ["none", "constant", "quadratic"])
 @pytest.mark.parametrize("family", ALL, ids=lambda f: f.name)
-def test_objective_is_likelihood_and_prior_with_their_gradient(family, mean, noisy):
+def test_objective_is_likelihood_and_prior_with_their_gradient(family, mean, noisy, share):
     theta = theta_for(family, np.random.default_rng(1))
     values = np.column_stack([F, np.cos(3.0 * X.sum(axis=1))])
     pairs = Differences.of(X)
@@ -88,13 +88,13 @@ def test_objective_is_likelihood_and_prior_with_their_gradient(family, mean, noi
     prior = LengthscalePrior(np.full(X.shape[1], 0.7))
     H = None if mean == "none" else basis_functions(mean, X)
     noise = np.linspace(0.0, 0.2, len(X)) if noisy else np.zeros(len(X))
-    objective = Objective(family, prior, pairs, values, H, noise)
+    objective = Objective(family, prior, pairs, values, H, noise, share=share)
 
     def direct(at):
         C = family.gram(at, X) + np.diag(noise)
         shift = at - prior.location(family)
         likelihood = Regression(CholeskyFactor.with_jitter(C, JITTER), values, H).log_likelihood()
-        return likelihood - 0.5 * shift @ prior.precision(family) @ shift
+        return share * likelihood - 0.5 * shift @ prior.precision(family) @ shift
 
     value, gradient = objective.gradient(theta)
     assert value == pytest.approx(direct(theta), rel=1e-9) == objective.value(theta)
@@ -190,6 +190,39 @@ def test_smoothness_of_samples_is_found(kernel, expected):
         for member in process.fit(x, f, scale=np.array([0.29])).members:
             weights[process.FAMILIES.index(member.family)] += member.weight / 3
     assert weights[expected] > 0.6
+
+
+def test_a_search_in_stages_is_the_same_with_and_without_memory():
+    x, f = sample(fwbq.Matern52([0.5, 2.0]), 40, 2, 5)
+    options = {"scale": np.full(2, 0.29), "stages": (8, 16, 32), "draws": 0}
+    memory = {}
+    for n in (8, 16, 32):
+        process.fit(x[:n], f[:n], memory=memory, **options)
+    remembered = len(memory)
+    after, alone = process.fit(x, f, memory=memory, **options), process.fit(x, f, **options)
+    assert remembered == 3
+    assert len(memory) == 4
+    assert after.family is alone.family
+    assert np.array_equal(after.theta, alone.theta)
+
+
+@pytest.mark.parametrize("family", process.FAMILIES, ids=lambda family: family.name)
+def test_a_search_in_stages_ends_at_the_same_maximum(family):
+    x, f = sample(fwbq.Matern32([0.3, 1.0]), 60, 2, 7)
+    heights = []
+    for stages in ((), (8, 16, 32)):
+        memory = {}
+        process.fit(x, f, scale=np.full(2, 0.29), families=[family], draws=0, stages=stages, memory=memory)
+        heights.append(memory[x.tobytes() + f.tobytes()][0][1])
+    # A search ends when a step gains less than 1e-6 of the objective, which is about 100.
+    assert abs(heights[1] - heights[0]) < 0.01
+
+
+def test_a_stage_of_equal_values_is_passed_over():
+    x = np.linspace(0.0, 1.0, 20)[:, None]
+    f = np.where(x[:, 0] > 0.5, x[:, 0], 0.5)
+    staged = process.fit(x, f, scale=np.array([0.29]), stages=(8,), draws=0)
+    assert np.array_equal(staged.theta, process.fit(x, f, scale=np.array([0.29]), draws=0).theta)
 
 
 def test_fit_is_a_maximum():

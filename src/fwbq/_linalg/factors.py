@@ -77,6 +77,8 @@ class Factor(Protocol):
 
 def equilibration(diagonal: FloatArray) -> FloatArray:
     """Return powers of two s that bring the diagonal of diag(s) K diag(s) into [1/2, 2) (1 where the diagonal is 0)."""
+    if ((diagonal >= 0.5) & (diagonal < 2.0)).all():
+        return np.ones(len(diagonal))
     exponent = np.frexp(np.where(diagonal > 0, diagonal, 1.0))[1]
     return np.asarray(np.ldexp(1.0, -(exponent // 2)))
 
@@ -133,7 +135,9 @@ class CholeskyFactor:
     def with_jitter(cls, K: FloatArray, jitter: float) -> CholeskyFactor:
         """Factor `K` with a fixed relative jitter: a smooth function of K, as a likelihood must be."""
         scale = equilibration(np.diagonal(K))
-        lower, jitter = jittered_cholesky((scale[:, None] * K) * scale, jitter)
+        # Most diagonals are those of correlations, and need no scaling: two passes over K less.
+        scaled = K if (scale == 1.0).all() else (scale[:, None] * K) * scale
+        lower, jitter = jittered_cholesky(scaled, jitter)
         return cls(lower, scale, jitter, len(K))
 
     @property
@@ -158,7 +162,7 @@ class CholeskyFactor:
 
     def log_determinant(self) -> float:
         """Return log |K + D|."""
-        return 2.0 * float(np.sum(np.log(np.diagonal(self.lower))) - np.sum(np.log(self.scale)))
+        return 2.0 * float(np.log(np.diagonal(self.lower)).sum() - np.log(self.scale).sum())
 
     def quadratic(self, b: FloatArray) -> FloatArray:
         """Return b' (K + D)^-1 b, one number per column; never negative."""
@@ -174,10 +178,11 @@ class CholeskyFactor:
 
     def inverse(self) -> FloatArray:
         """Return (K + D)^-1, shape (n, n)."""
+        # The other triangle of `lower` is zero, and LAPACK leaves it so.
         half, _ = scipy.linalg.lapack.dpotri(self.lower, lower=1)
-        half = np.tril(half)
-        half += np.tril(half, -1).T
-        return np.asarray(self.scale[:, None] * half * self.scale)
+        full = np.asarray(half + half.T)
+        full.flat[:: self.size + 1] *= 0.5
+        return full if (self.scale == 1.0).all() else self.scale[:, None] * full * self.scale
 
     def inverse_diagonal(self) -> FloatArray:
         """Return the diagonal of (K + D)^-1, shape (n,)."""
@@ -196,7 +201,7 @@ def jittered_cholesky(scaled: FloatArray, jitter: float) -> tuple[FloatArray, fl
         np.fill_diagonal(a, np.diagonal(scaled) + jitter)
         lower, ok = _cholesky(a)
         # A pivot far below the jitter is rounding error that happened to be positive.
-        if ok and np.min(np.diagonal(lower), initial=np.inf) ** 2 > 0.1 * jitter:
+        if ok and np.diagonal(lower).min(initial=np.inf) ** 2 > 0.1 * jitter:
             return lower, jitter
         if jitter > LARGEST_JITTER:
             raise _validate.not_positive_semidefinite(jitter)
@@ -212,8 +217,9 @@ def _triangular_solve(lower: FloatArray, b: FloatArray, *, transposed: bool = Fa
 
 
 def _cholesky(a: FloatArray) -> tuple[FloatArray, bool]:
-    lower, info = scipy.linalg.lapack.dpotrf(a, lower=1, clean=1)
-    return lower, info == 0 and bool(np.all(np.isfinite(np.diagonal(lower))))
+    # The transpose of a symmetric matrix is itself, in the order of columns that LAPACK reads without a detour.
+    lower, info = scipy.linalg.lapack.dpotrf(a.T, lower=1, clean=1)
+    return lower, info == 0 and bool(np.isfinite(np.diagonal(lower)).all())
 
 
 def pivoted_cholesky(a: FloatArray, tolerance: float = RANK_TOLERANCE) -> tuple[FloatArray, NDArray[np.intp], int]:

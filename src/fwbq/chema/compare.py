@@ -38,11 +38,16 @@ PAPER_ROUNDS = (10, 50, 100, 200)
 ROUNDS = (10, 20, 50, 100, 200)
 #: More models are screened: below, the comparison of all of them takes a few seconds.
 _MANY = 5_000
+#: The screen goes on to more points while more models of a size are left: the comparison of one, with its many nodes,
+#: takes as long as a last look of the screen at eight.
+_ENOUGH = 2_000
 #: Points at which models are first judged: with fewer their intervals are so wide that hardly one is dropped.
 _FIRST = 20
 #: The same for models with three enzymes and more: of the triples of 300 enzymes 61 % were left after 20 points, 17 %
 #: after 50, in half the time.
 _FIRST_OF_LARGER = 50
+#: Points with which a comparison after a screen begins at the latest: with more, models would leave its race later.
+_LATEST = 50
 #: Options that cannot go with the screen: it assumes equal prior probabilities, and has its own process and points.
 _OWN_WAY = ("prior", "kernel", "design", "budget")
 
@@ -88,7 +93,8 @@ def compare(
     n : int, optional
         Most points for each model; 200 by default.
     stages : sequence of int, optional
-        Sizes of the rounds; by default 10, 20, 50, 100, 200 up to `n`.
+        Sizes of the rounds; by default 10, 20, 50, 100, 200 up to `n`. Where models are screened, those up to 50 points
+        that the screen has gone through are left out.
     screen : bool or ScreenRules, optional
         Whether models are screened, and by which rules. By default more than 5,000 are, unless `prior`, `kernel`,
         `design` or `budget` is given, or ``race=False``. The journal does not hold the screen: a restart repeats it.
@@ -146,7 +152,10 @@ def compare(
         "rank_deficient_models": deficient,
     }
     if rules is not None and found:
-        settings |= {"screen": {"top": rules.top, "level": rules.level}}
+        settings |= {"screen": {"top": rules.top, "level": rules.level}, "stages": list(stages)}
+        # What is left has been judged at so many points, and fewer would say less about it.
+        known = min(_LATEST, *(each.rounds[-1]["n"] for each in found))
+        stages = tuple(size for size in stages if size >= known) or stages[-1:]
     result = compare_families(families, n=n, stages=stages, settings=settings | options.pop("settings", {}), **options)
     return with_screened(result, found) if found else result
 
@@ -198,7 +207,7 @@ def _rules(
     if isinstance(screen, ScreenRules):
         return screen
     rounds = tuple(size for size in stages[:-1] if size >= _FIRST) or (max(4, min(_FIRST, *stages)),)
-    return ScreenRules(rounds, enough=_MANY)
+    return ScreenRules(rounds, enough=_ENOUGH)
 
 
 def _for_size(rules: ScreenRules, size: int) -> ScreenRules:

@@ -24,13 +24,16 @@ Model = tuple[str | int, ...]
 CLOSED_FORM, TRUNCATED = "closed form of the paper (V not truncated)", "truncated (V >= 0)"
 RankArray = NDArray[np.int64]
 
-# Pairs of which less than this part of the residual is left after the subtraction in the fast formula are computed
-# again by Gram-Schmidt; the others are right to about 1e-12.
+# Pairs and triples of which less than this part of the residual is left after the subtraction in the fast formulas are
+# computed again by Gram-Schmidt; the others are right to about 1e-12.
 _CANCELLATION = 1e-4
 # Entries of the arrays (points, times, enzymes) handled at a time: 256 kB of float64, within a cache.
 _BLOCK = 32_000
 # The same where single matrices are made: fewer and larger steps.
 _MATRICES = 500_000
+# All cosines between two sets of columns by one product take less time than single ones when they are fewer than so
+# many times those that are needed.
+_GATHERED = 16
 # Models that are listed as tuples of names: five million of 80 bytes take 400 MB.
 MOST_MODELS = 5_000_000
 
@@ -264,6 +267,8 @@ def model_indices(dataset: Dataset, models: Sequence[Iterable[str | int]]) -> In
 def _squares(part: Increments, index: IntArray, points: FloatArray) -> tuple[FloatArray, RankArray]:
     """2 (N+1) b_N and rank for all points and models: (n, m) each."""
     m, size = index.shape
+    if size == 3:
+        return _triple_squares(part, index, points)
     squares = np.empty((len(points), m))
     rank = np.empty(squares.shape, dtype=np.int64)
     enzymes, position = np.unique(index, return_inverse=True)
@@ -294,13 +299,20 @@ def _squares(part: Increments, index: IntArray, points: FloatArray) -> tuple[Flo
             continue
         second = Columns.at(part, base, k[:, 2], enzymes)
         block, ranks, doubtful = _pairs(part.n, base, first, single, second, position)
-        at, model = np.nonzero(doubtful)
-        size_of_chunk = max(1, _MATRICES // (3 * part.n))
-        for chunk in range(0, len(at), size_of_chunk):
-            i, j = (z[chunk : chunk + size_of_chunk] for z in (at, model))
-            block[i, j], ranks[i, j] = projected_squares(part.designs(index[j], k[i]), part.rates)
+        _correct(part, index, k, doubtful, block, ranks)
         squares[rows], rank[rows] = block, ranks
     return squares, rank
+
+
+def _correct(
+    part: Increments, index: IntArray, k: FloatArray, doubtful: BoolArray, squares: FloatArray, rank: RankArray
+) -> None:
+    """Compute what a fast formula should not be trusted for, in place; arrays (n, m)."""
+    at, model = np.nonzero(doubtful)
+    size = max(1, _MATRICES // (k.shape[1] * part.n))
+    for chunk in range(0, len(at), size):
+        i, j = (z[chunk : chunk + size] for z in (at, model))
+        squares[i, j], rank[i, j] = projected_squares(part.designs(index[j], k[i]), part.rates)
 
 
 def _pairs(
@@ -312,10 +324,7 @@ def _pairs(
     s'Y = t / sqrt(1 - c^2) for t = rate_b - c rate_a.
     """
     a, b = position[:, 0], position[:, 1]
-    if len(a) * 4 > first.length.shape[1] ** 2:
-        cosine = (first.direction.transpose(0, 2, 1) @ second.direction)[:, a, b]
-    else:
-        cosine = np.einsum("ntm,ntm->nm", first.direction[:, :, a], second.direction[:, :, b])
+    cosine = _cosines(first, second, a, b)
     rate_a, rate_b = first.rate[:, a], second.rate[:, b]
     length_b = second.length[:, b]
     sine2 = 1.0 - cosine**2
@@ -331,6 +340,64 @@ def _pairs(
     doubtful = ~apart | (residual * sine2 <= _CANCELLATION * outside)
     rank = base.live[:, None].astype(np.int64) + first.live[:, a] + second.live[:, b]
     return block, rank, doubtful
+
+
+def _triple_squares(part: Increments, index: IntArray, points: FloatArray) -> tuple[FloatArray, RankArray]:
+    r"""2 (N+1) b_N and rank for models with three enzymes, (n, m) each.
+
+    The columns x_a, x_b, x_c, made orthogonal to column 0, have unit directions with cosines c_ab, c_ac, c_bc. Made
+    orthogonal to each other too,
+
+    .. math::
+        s^2 = 1 - c_{ab}^2, \qquad g = (c_{bc} - c_{ab} c_{ac}) / s, \qquad h^2 = 1 - c_{ac}^2 - g^2,
+
+    the second has the part s, and the third the parts c_ac, g and h along them.
+    """
+    n, m = len(points), len(index)
+    squares, rank = np.empty((n, m)), np.empty((n, m), dtype=np.int64)
+    (each_a, a), (each_b, b), (each_c, c) = (np.unique(column, return_inverse=True) for column in index.T)
+    widest = max(1, m, part.n * max(len(each_a), len(each_b), len(each_c)), len(each_a) * len(each_b))
+    step = max(1, _BLOCK // widest)
+    for start in range(0, n, step):
+        rows = slice(start, start + step)
+        k = points[rows]
+        base = Base.at(part, k[:, 0])
+        first, second, third = (
+            Columns.at(part, base, k[:, 1 + j], each) for j, each in enumerate((each_a, each_b, each_c))
+        )
+        cab, cac, cbc = _cosines(first, second, a, b), _cosines(first, third, a, c), _cosines(second, third, b, c)
+        ra, rb, rc = first.rate[:, a], second.rate[:, b], third.rate[:, c]
+        lb, lc = second.length[:, b], third.length[:, c]
+        rest = base.rest[:, :, None] - first.direction * first.rate[:, None, :]
+        outside = np.einsum("ntu,ntu->nu", rest, rest)[:, a]
+        s2 = 1.0 - cab**2
+        apart = s2 > _CANCELLATION
+        s = np.sqrt(np.where(apart, s2, 1.0))
+        g = (cbc - cab * cac) / s
+        h2 = 1.0 - cac**2 - g**2
+        apart &= h2 > _CANCELLATION
+        h = np.sqrt(np.where(apart, h2, 1.0))
+        rb = (rb - cab * ra) / s
+        rc = (rc - cac * ra - g * rb) / h
+        residual = outside - rb**2 - rc**2
+        block = (part.n + 1) * residual
+        block += (base.along[:, None] - first.along[:, a] - second.along[:, b] - third.along[:, c]) ** 2
+        block += (ra - first.length[:, a] - lb * cab - lc * cac) ** 2
+        block += (rb - lb * s - lc * g) ** 2
+        block += (rc - lc * h) ** 2
+        ranks = base.live[:, None].astype(np.int64) + first.live[:, a] + second.live[:, b] + third.live[:, c]
+        _correct(
+            part, index, k, ~apart | (residual * s2 * h2 <= _CANCELLATION * outside), block, ranks
+        )  # fmt: skip
+        squares[rows], rank[rows] = block, ranks
+    return squares, rank
+
+
+def _cosines(left: Columns, right: Columns, a: IntArray, b: IntArray) -> FloatArray:
+    """Cosines (n, m) between the column a[i] of one side and the column b[i] of the other."""
+    if len(a) * _GATHERED > left.length.shape[1] * right.length.shape[1]:
+        return np.asarray((left.direction.transpose(0, 2, 1) @ right.direction)[:, a, b])
+    return np.asarray(np.einsum("ntm,ntm->nm", left.direction[:, :, a], right.direction[:, :, b]))
 
 
 def _explicit(part: Increments, index: IntArray, points: FloatArray) -> tuple[FloatArray, RankArray]:

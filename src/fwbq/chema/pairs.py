@@ -42,12 +42,13 @@ from .family import KineticFamily, prior
 from .gauss import gauss_rule
 from .kinetics import Base, BoolArray, Columns, FloatArray, Increments, IntArray, increments
 from .likelihood import CLOSED_FORM, block_at
-from .sieve import AT_ONCE, Found, Judge, Sieve, Sifter, threshold
+from .sieve import AT_ONCE, LEADING, Found, Judge, Sieve, Sifter, threshold
 
 __all__ = ["Pairs", "ScreenRules", "Survivors", "screen", "survivors"]
 
-# Pairs of a block: at one point three arrays of 64 x 256 float64 are 390 kB, below a second-level cache.
-ROWS, COLUMNS = 64, 256
+# Pairs of a block: at one point an array of them is 260 kB in float64, so that two fit in a second-level cache. Larger
+# and smaller blocks were slower.
+ROWS, COLUMNS = 128, 256
 # Rows of a task: the unit that an executor receives. Fixed, so that the answer does not depend on the executor.
 _STRIP = 256
 # Enzymes, the best of the models with one enzyme, whose pairs are evaluated first, to learn how large the leading
@@ -391,9 +392,10 @@ def survivors(
         if rounds and entered <= max(rules.enough, rules.top):
             break
         judge = _judge(design[:n], places, size, rules.level)
+        if step == 0:
+            judge, floor = _pilot(models, judge, reference, rules.top)
         with Progress(entered, f"screen at {n} points", progress) as bar:
             if step == 0:
-                judge, floor = _pilot(models, judge, reference, rules.top)
                 task = partial(models.judged, judge, floor, rules)
                 for _, (part, count) in in_order(executor, task, models.parts()):
                     found = Found.merge([found, part]).keep(rules.top, rules.most)
@@ -531,9 +533,9 @@ def _again(
     """Judge the models of an earlier round by more points."""
     dataset, truncated = models.dataset, models.truncated
     leading = found.models[np.argsort(-found.centre, kind="stable")[: _enough(rules.top)]]
-    judge, floor = _measured(
-        judge, reference, block_at(increments(dataset), leading, judge.points, truncated=truncated)[0], rules.top
-    )
+    values = block_at(increments(dataset), leading, judge.points, truncated=truncated)[0]
+    judge = judge.fitted(values[:, :LEADING], reference)
+    floor = _floor(judge, values, rules.top)
     chunks = [found.models[i : i + AT_ONCE] for i in range(0, len(found.models), AT_ONCE)]
     before = Found.nothing(models.size, found.dropped, found.log_dropped)
     again = [replace(before, capped=found.capped)]
@@ -606,16 +608,14 @@ def _enough(top: int) -> int:
 
 def _pilot(models: Models, judge: Judge, reference: Nodes, top: int) -> tuple[Judge, float]:
     """Fit the judge's kernel to models that are likely to be good; find the least upper bound that keeps a model."""
-    parts = increments(models.dataset)
-    return _measured(
-        judge, reference, block_at(parts, models.pilot(), judge.points, truncated=models.truncated)[0], top
-    )
-
-
-def _measured(judge: Judge, reference: Nodes, values: FloatArray, top: int) -> tuple[Judge, float]:
-    """Return the judge fitted to values (n, m), and the `top`-th lower bound of the best of these models."""
+    values = block_at(increments(models.dataset), models.pilot(), judge.points, truncated=models.truncated)[0]
     judge = judge.fitted(values, reference)
     centre, _ = Sieve(judge.chain()[0])(values)
     best = np.sort(np.argsort(-centre, kind="stable")[: _enough(top)])
-    lower = [np.subtract(*judge(values[:, best[i : i + AT_ONCE]])) for i in range(0, len(best), AT_ONCE)]
-    return judge, threshold(np.concatenate(lower), top)
+    return judge, _floor(judge, values[:, best], top)
+
+
+def _floor(judge: Judge, values: FloatArray, top: int) -> float:
+    """Return the `top`-th lower bound of models with values (n, m)."""
+    lower = [np.subtract(*judge(values[:, i : i + AT_ONCE])) for i in range(0, values.shape[1], AT_ONCE)]
+    return threshold(np.concatenate(lower), top)

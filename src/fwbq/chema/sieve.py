@@ -26,10 +26,10 @@ __all__ = ["Found", "Judge", "Sieve", "Sifter", "threshold"]
 
 #: Models judged at a time: their values at some hundred points take a few megabytes.
 AT_ONCE = 2_000
-#: Models whose nodes are summed at a time: 216 x 512 float32 are 432 kB.
-_CHUNK = 512
+#: Models whose nodes are summed at a time: 64 x 1024 float32 are 260 kB.
+_CHUNK = 1024
 #: Models that decide the kernel of the race: the leading ones.
-_LEADING = 200
+LEADING = 200
 #: Added to the Gram matrix of the sieve, relative to its diagonal, as the judge does.
 _JITTER = 1e-10
 #: Largest relative error of one rounding to float32.
@@ -61,6 +61,8 @@ class Judge:
         Probability that an evidence leaves its interval on one side.
     kernel : Kernel or None
         Of the process; None until it is fitted.
+    rough : float
+        Roughness of the process, from the models to which it was fitted.
     allowance : float
         Added to the half-width of every interval, for the error of the sum over the nodes.
     quick : Judge or None
@@ -72,6 +74,7 @@ class Judge:
     nodes: Nodes
     level: float
     kernel: Kernel | None = None
+    rough: float = 1.0
     allowance: float = 0.0
     quick: Judge | None = None
 
@@ -80,14 +83,14 @@ class Judge:
 
         On these it also measures its error against a rule with many nodes, and allows for twice the largest.
         """
-        best = values[:, np.argsort(-values.max(axis=0), kind="stable")[:_LEADING]]
+        best = values[:, np.argsort(-values.max(axis=0), kind="stable")[:LEADING]]
         return self._allowing(best, LogProcess.fit(self.where, best, reference))
 
     def _allowing(self, values: FloatArray, exact: LogProcess) -> Judge:
-        mine = LogProcess.fit(self.where, values, self.nodes, exact.kernel)
+        mine = LogProcess.fit(self.where, values, self.nodes, exact.kernel, rough=exact.roughness)
         error = float(np.abs(mine.evidences.centre - exact.evidences.centre).max())
         quick = None if self.quick is None else self.quick._allowing(values, exact)
-        return replace(self, kernel=exact.kernel, allowance=2.0 * error, quick=quick)
+        return replace(self, kernel=exact.kernel, rough=exact.roughness, allowance=2.0 * error, quick=quick)
 
     @property
     def reach(self) -> float:
@@ -100,7 +103,7 @@ class Judge:
 
     def __call__(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Log evidences (m,) of values (n, m), and half the widths of their intervals."""
-        evidences = LogProcess.fit(self.where, values, self.nodes, self.kernel).evidences
+        evidences = LogProcess.fit(self.where, values, self.nodes, self.kernel, rough=self.rough).evidences
         return evidences.centre, self.reach * evidences.scale + self.allowance
 
 
@@ -111,8 +114,9 @@ class Sieve:
     variance of the integral of a process with covariance a c under a density pi is at most a times the mean of c(x, x)
     under pi (Cauchy-Schwarz), which spares the double sum over nodes. Let V be that bound and f <= V the variance that
     the judge would find. With the second-order term s = (min(V, 4) - f) / 2 or less, and r the reach, the judge's upper
-    end is s + r sqrt(f + s^2) above the log of the sum over the nodes. It is a convex function of f for V >= 1, hence
-    at most the larger of r sqrt(V) and (r + 1) min(V, 4) / 2; for V < 1 it is at most r sqrt(V) + V / 2.
+    end is s + r sqrt(f + s^2) above the log of the sum over the nodes, or lower. It is a convex function of f for
+    V >= 1, hence at most the larger of r sqrt(V) and (r + 1) min(V, 4) / 2; for V < 1 it is at most r sqrt(V) + V / 2.
+    The amplitude a is that of greatest likelihood times the judge's squared roughness.
 
     Exponentials are read off the bits of a float32: the integer :math:`2^{23} (127 + i + t)`, 0 <= t < 1, has the bits
     of the number :math:`2^i (1 + t)`, which is at least :math:`2^{i + t}` and at most 6.2 % larger. So the sum is never
@@ -133,15 +137,14 @@ class Sieve:
         factor = CholeskyFactor.with_jitter(kernel(judge.where), _JITTER)
         # The columns of the identity are the values: what comes out is linear in those of any model.
         unit = Regression(factor, np.eye(n), np.ones((n, 1)))
-        errors, variances = unit.leave_one_out()
         at_nodes = unit.predict(kernel(judge.where, judge.nodes.points), np.ones((len(judge.nodes.points), 1)))
         spread = at_nodes.variance(kernel.diag(judge.nodes.points))
-        residual, left_out = unit.residual / np.sqrt(n - 1), errors / np.sqrt(variances)[:, None]
+        residual = unit.residual * (judge.rough / np.sqrt(n - 1))
         self._n, self._size = n, len(spread)
         self._reach, self._allowance, self._most = judge.reach, judge.allowance, float(spread.max())
         # The last column is multiplied by one.
-        rows = np.zeros((self._size + 2 * n, n + 1))
-        rows[:, :n] = np.vstack([_PER_UNIT * at_nodes.mean, residual, left_out])
+        rows = np.zeros((self._size + n, n + 1))
+        rows[:, :n] = np.vstack([_PER_UNIT * at_nodes.mean, residual])
         rows[: self._size, n] = _ONE
         self._rows = rows.astype(np.float32)
         self._ends = np.float32(_ONE + _PER_UNIT * _LOWEST), np.float32(_ONE + _PER_UNIT * RISE)
@@ -149,13 +152,10 @@ class Sieve:
         self._node_weights = np.stack([weights, weights * spread]).astype(np.float32)
         # What one unit in the largest absolute value adds, by rounding, to a mean and to the root of an amplitude.
         self._mean_size = float(np.abs(at_nodes.mean).sum(axis=1).max())
-        self._root_size = float(
-            max(np.sqrt(np.sum(np.abs(residual).sum(axis=1) ** 2)), np.abs(left_out).sum(axis=1).max())
-        )
+        self._root_size = float(np.sqrt(np.sum(np.abs(residual).sum(axis=1) ** 2)))
         self._values = np.ones((n + 1, _CHUNK), dtype=np.float32)
         self._product = np.empty((len(rows), _CHUNK), dtype=np.float32)
         self._bits = np.empty((self._size, _CHUNK), dtype=np.int32)
-        self._weights = np.empty((n, _CHUNK), dtype=np.float32)
 
     def __call__(self, values: FloatArray | NDArray[np.float32], error: float = 0.0) -> tuple[FloatArray, FloatArray]:
         """Log evidences (m,) of values (n, m), and upper bounds of them.
@@ -180,8 +180,7 @@ class Sieve:
         wrong = (self._n + 4) * _ROUNDING * depth + error
         in_log = self._mean_size * wrong + (self._n + 4) * _ROUNDING * 127.0 * np.log(2.0)
         in_log += (self._size + 4) * _ROUNDING + error
-        weighing = 1.0 + (depth + self._n + 8) * _ROUNDING + error
-        root = weighing * np.sqrt(amplitude) + self._root_size * wrong
+        root = (1.0 + (self._n + 8) * _ROUNDING) * np.sqrt(amplitude) + self._root_size * wrong
         mean_spread = np.minimum(np.exp(2.0 * in_log) * _LARGEST_EXCESS * spread / total, self._most)
         log_total = np.log(total)
         mean_spread[log_total < _UNSEEN] = self._most
@@ -210,19 +209,14 @@ class Sieve:
             nothing = np.isneginf(top)
             f[:n] = levelled(np.where(nothing, 0.0, values - np.where(nothing, 0.0, top)))
             depth = -float(f[:n].min())
-        product, bits, weights = self._product[:, :m], self._bits[:, :m], self._weights[:, :m]
+        product, bits = self._product[:, :m], self._bits[:, :m]
         np.matmul(self._rows, f, out=product)
-        node, e, left_out = product[: self._size], product[self._size : -n], product[-n:]
+        node, e = product[: self._size], product[self._size :]
         # As for the judge, the mean is capped above the largest value seen.
         np.clip(node, *self._ends, out=node)
         np.copyto(bits, node, casting="unsafe")
         total, spread = self._node_weights @ bits.view(np.float32)
-        np.multiply(f[:n], np.float32(0.5), out=weights)
-        np.maximum(weights, np.float32(_LOWEST), out=weights)
-        np.exp(weights, out=weights)
-        np.multiply(left_out, left_out, out=left_out)
-        weighted = np.einsum("nm,nm->m", left_out, weights) / weights.sum(axis=0)
-        return depth, np.maximum(np.einsum("nm,nm->m", e, e), weighted), total, spread
+        return depth, np.einsum("nm,nm->m", e, e), total, spread
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,10 +39,13 @@ from .sieve import Found, Judge, Sifter
 
 __all__ = ["Triples"]
 
+# Triples of a task of an executor at least: a fraction of a second. Fixed, so that the answer does not depend on it.
+_TASK = 20_000
+
 
 @dataclass(frozen=True, eq=False)
 class Triples:
-    """All triples of the enzymes of a data set: those with the same last enzyme are one task of an executor.
+    """All triples of the enzymes of a data set: those with the same last enzymes are one task of an executor.
 
     Parameters
     ----------
@@ -69,34 +72,41 @@ class Triples:
         """Return some models that are likely to be good."""
         return likely(self.dataset, 3)
 
-    def parts(self) -> Iterable[int]:
-        """Return the last enzymes."""
-        return range(2, self.dataset.n_enzymes)
+    def parts(self) -> Iterable[range]:
+        """Return runs of last enzymes with some ten thousand triples each, those with the most triples first."""
+        last = self.dataset.n_enzymes
+        while last > 2:
+            first = last - 1
+            while first > 2 and comb(last, 3) - comb(first, 3) < _TASK:
+                first -= 1
+            yield range(first, last)
+            last = first
 
-    def judged(self, judge: Judge, floor: float, rules: ScreenRules, part: int) -> tuple[Found, int]:
-        """Return what may be among the best of the triples that end with an enzyme, and how many these are."""
-        return _judged(self.dataset, judge, floor, part).keep(rules.top, rules.most), comb(part, 2)
+    def judged(self, judge: Judge, floor: float, rules: ScreenRules, part: range) -> tuple[Found, int]:
+        """Return what may be among the best of the triples that end with some enzymes, and how many these are."""
+        count = comb(part.stop, 3) - comb(part.start, 3)
+        return _judged(self.dataset, judge, floor, part).keep(rules.top, rules.most), count
 
 
 @one_blas_thread
-def _judged(dataset: Dataset, judge: Judge, floor: float, third: int) -> Found:
-    parts, before = increments(dataset), np.arange(third)
-    sides = [sides_beside(part, judge.points, before, third) for part in parts]
-    kernel = BlockLikelihood([left for left, _, _ in sides], [right for _, right, _ in sides], constant_part(parts))
-    dependent = np.any([which for _, _, which in sides], axis=0)
-    sifter = Sifter(judge, floor, 3)
-    for i in range(0, third, ROWS):
-        rows = slice(i, min(i + ROWS, third))
-        for j in range(i, third, COLUMNS):
-            columns = slice(j, min(j + COLUMNS, third))
-            block = kernel(rows, columns)
-            doubtful = np.logical_or.outer(dependent[rows], dependent[columns]).ravel()
-            if block.collinear is not None:
-                doubtful |= block.collinear
-            sifter.add(
-                block.values, partial(_with, third, rows, columns), counted=above_diagonal(rows, columns),
-                doubtful=doubtful if doubtful.any() else None, error=block.error,
-            )  # fmt: skip
+def _judged(dataset: Dataset, judge: Judge, floor: float, thirds: range) -> Found:
+    parts, sifter = increments(dataset), Sifter(judge, floor, 3)
+    for third in thirds:
+        sides = [sides_beside(part, judge.points, np.arange(third), third) for part in parts]
+        kernel = BlockLikelihood([left for left, _, _ in sides], [right for _, right, _ in sides], constant_part(parts))
+        dependent = np.any([which for _, _, which in sides], axis=0)
+        for i in range(0, third, ROWS):
+            rows = slice(i, min(i + ROWS, third))
+            for j in range(i, third, COLUMNS):
+                columns = slice(j, min(j + COLUMNS, third))
+                block = kernel(rows, columns)
+                doubtful = np.logical_or.outer(dependent[rows], dependent[columns]).ravel()
+                if block.collinear is not None:
+                    doubtful |= block.collinear
+                sifter.add(
+                    block.values, partial(_with, third, rows, columns), counted=above_diagonal(rows, columns),
+                    doubtful=doubtful if doubtful.any() else None, error=block.error,
+                )  # fmt: skip
     return sifter.found()
 
 

@@ -128,15 +128,40 @@ def bayes_weights(prior_mean: str) -> Weigh:
     return weigh
 
 
-def descend(embedding: Embedding, start: FloatArray, weigh: Weigh, max_iterations: int) -> Descent:
-    """Minimise log v over all the points from `start`, the weights following as `weigh` says."""
+def descend(
+    embedding: Embedding,
+    start: FloatArray,
+    weigh: Weigh,
+    max_iterations: int,
+    *,
+    known: FloatArray | None = None,
+    box: tuple[FloatArray, FloatArray] | None = None,
+) -> Descent:
+    """Minimise log v over the points from `start`, the weights following as `weigh` says.
+
+    Parameters
+    ----------
+    embedding : Embedding
+        Kernel and measure.
+    start : (n, d) array
+        Where the points begin.
+    weigh : callable
+        (K, z) -> weights.
+    max_iterations : int
+        Iterations of L-BFGS-B.
+    known : (N, d) array, optional
+        Further points of the rule, which stay where they are.
+    box : (lower, upper), optional
+        Bounds (d,) that the points keep; those of the measure's support by default.
+    """
     from scipy.optimize import minimize
 
     movable(embedding)
     kernel, measure = embedding.kernel, embedding.measure
+    fixed = start[:0] if known is None else known
     # Coordinates in units of the measure's scale, so that one step length suits them all.
     scale = np.where(measure.scale > 0.0, measure.scale, 1.0)
-    lower, upper = np.asarray(measure.lower), np.asarray(measure.upper)
+    lower, upper = (np.asarray(measure.lower), np.asarray(measure.upper)) if box is None else box
     eps = float(np.finfo(float).eps)
 
     def error(points: FloatArray) -> tuple[float, float, FloatArray]:
@@ -147,12 +172,13 @@ def descend(embedding: Embedding, start: FloatArray, weigh: Weigh, max_iteration
         return float(v), eps * float(embedding.variance + 2.0 * (size @ np.abs(z)) + size @ (np.abs(K) @ size)), w
 
     def objective(y: FloatArray) -> tuple[float, FloatArray]:
-        points = y.reshape(start.shape) * scale
+        moved = y.reshape(start.shape) * scale
+        points = np.concatenate([fixed, moved])
         v, floor, w = error(points)
         if v <= floor:  # rounding error from here on: a flat floor ends the search
             return float(np.log(floor)), np.zeros_like(y)
-        gradient = kernel.gradient_sum(points, points, w) - embedding.mean_gradient(points)
-        gradient *= (2.0 / v) * w[:, None] * scale
+        gradient = kernel.gradient_sum(moved, points, w) - embedding.mean_gradient(moved)
+        gradient *= (2.0 / v) * w[len(fixed) :, None] * scale
         return float(np.log(v)), gradient.ravel()
 
     result = minimize(
@@ -164,6 +190,6 @@ def descend(embedding: Embedding, start: FloatArray, weigh: Weigh, max_iteration
         options={"maxiter": max_iterations, "maxfun": 4 * max_iterations, "maxcor": CORRECTIONS, "ftol": TOLERANCE},
     )
     points = np.clip(result.x.reshape(start.shape) * scale, lower, upper)
-    v, floor, _ = error(points)
+    v, floor, _ = error(np.concatenate([fixed, points]))
     reason = "at the float64 floor" if v <= floor else result.message.strip().lower()
     return Descent(points, max(v, 0.0), f"{result.nit} iterations, {reason}")

@@ -14,12 +14,14 @@ from scipy.special import gammainc
 
 from .._validate import Array
 from ..kernels import Matern, Matern12, Matern32, Matern52
-from ..measures.standard_normal import central_moments, decaying_moments
+from ..measures.standard_normal import central_moments, decaying_moments, half_line_moments
 from .base import register
 from .exp_quad import layers
 from .line import Line, UniformOnInterval
 from .normal import NormalLine, NormalOnInterval
 
+# Within so many standard deviations of the mean the exponents stay below 50: their rounding costs two digits at most.
+_MODERATE = 10.0
 # Coefficients of P and Q in powers of a r, by 2 nu.
 _POLYNOMIAL = {1: (1.0,), 3: (1.0, 1.0), 5: (1.0, 1.0, 1.0 / 3.0)}
 _DERIVATIVE = {1: (1.0,), 3: (0.0, 1.0), 5: (0.0, 1.0 / 3.0, 1.0 / 3.0)}
@@ -104,8 +106,19 @@ class MaternNormal(_MaternLine, NormalLine):
 
     def _halves(self, x: Array, coefficients: tuple[float, ...]) -> tuple[Array, Array]:
         p = self.p
+        z = (x - p.mean) / p.sd
+        if not p.truncated and np.all(np.abs(z) < _MODERATE):
+            both = _whole(np.concatenate([z, -z]), self.rate * p.sd, coefficients)
+            return both[: len(z)], both[len(z) :]
         mirrored = NormalOnInterval(-p.mean, p.sd, -p.upper, -p.lower)
         return _left(x, p, self.rate, coefficients), _left(-x, mirrored, self.rate, coefficients)
+
+
+def _whole(z: Array, kappa: float, coefficients: tuple[float, ...]) -> Array:
+    """Return the integral of sum_k c_k (kappa t)^k exp(-kappa t), t = z - y, over y < z under N(0, 1)."""
+    moments = half_line_moments(kappa - z, len(coefficients) - 1)
+    total = sum(c * kappa**k * moment for k, (c, moment) in enumerate(zip(coefficients, moments, strict=True)) if c)
+    return np.asarray(np.exp(-0.5 * z * z) / sqrt(2.0 * pi) * total)
 
 
 def _left(x: Array, p: NormalOnInterval, rate: float, coefficients: tuple[float, ...]) -> Array:

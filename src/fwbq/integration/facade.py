@@ -24,7 +24,7 @@ from ..rules import PriorMean
 from .net import Method, integrate_on_net, reason_for_net
 from .result import IntegrationResult
 from .run import Integration
-from .sequence import chosen_together
+from .sequence import FIRST_BATCH, chosen_together
 
 FloatArray = NDArray[np.float64]
 
@@ -227,5 +227,5 @@ def _batch(asked: int, limit: int, first: int, patient: bool, at_once: bool) -> 
     if (first == 0 and not patient) or (at_once and asked > 0):
         return limit - asked
     if asked == 0:
-        return min(limit, max(first, 8))
+        return min(limit, max(first, FIRST_BATCH))
     return min(limit - asked, math.ceil((0.5 if patient else 1.0) * asked))

@@ -22,7 +22,7 @@ from ..posterior import (
     checked_amplitude,
     condition,
 )
-from ..process import DRAWS, FAMILIES, SCALE_MIXTURES, Fit, KernelFamily, LengthscalePrior, Regression
+from ..process import DRAWS, FAMILIES, SCALE_MIXTURES, Fit, KernelFamily, LengthscalePrior, Memory, Regression
 from ..rules import PRIOR_MEANS, PriorMean, Rule, bayes_rule, weighted_rule
 from .bisection import bisections
 from .fitted import Conditioned, FittedProcess
@@ -30,6 +30,7 @@ from .forecast import Forecast, forecast
 from .frame import Frame, natural
 from .remarks import endless_tail, like_a_likelihood
 from .result import IntegrationResult
+from .sequence import doublings
 
 FloatArray = NDArray[np.float64]
 
@@ -84,7 +85,7 @@ class KernelModel:
         # A coordinate that does not vary has scale zero; any length-scale will do for it.
         self.prior = LengthscalePrior(np.where(scale > 0.0, scale, 1.0))
         self.families = () if isinstance(kernel, Kernel) else _families(kernel, self.frame.measure, self.prior)
-        self._last: tuple[bytes, bytes, Fit] | None = None
+        self._memory: Memory = {}
         #: What the status says of the kernels that were tried, if not the usual ones.
         self.note = _WARPED if self.frame.warp is not None else _INSTEAD if self.families is SCALE_MIXTURES else ""
 
@@ -253,16 +254,12 @@ class KernelModel:
         return AveragedPosterior(components, np.array([member.weight for member in found.members]))
 
     def _fit(self, x: FloatArray, values: FloatArray, draws: int) -> Fit:
-        """Fit, or return the last fit if it was of the same values and no draws are needed beyond its own."""
-        key = (x.tobytes(), values.tobytes())
-        if self._last is not None and draws == 0 and self._last[:2] == key:
-            return self._last[2]
-        found = process.fit(
+        """Fit; values that were fitted before, and the first of them, are not searched again."""
+        return process.fit(
             x, self.frame.integrand(x, values), scale=self.prior.scale, families=self.families,
             prior_mean=self.prior_mean, shape=self.frame.ratio(x), draws=draws,
+            stages=doublings(self.prior.dim, len(x)), memory=self._memory,
         )  # fmt: skip
-        self._last = (*key, found)
-        return found
 
     def _condition(self, rule: Rule, values: FloatArray) -> IntegralPosterior:
         if self.amplitude == "calibrated":

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from .._reason import Reason
 from ..designs import QMC, SBQ, Design, PointSet
 from ..designs.qmc import scrambled_engine
-from ..embeddings import Embedding
+from ..designs.refinement import bayes_weights, descend
+from ..embeddings import Embedding, embed
+from ..kernels import ExpQuad, Sum
 from ..measures import Empirical, Measure
 from ..rules import PriorMean
 
@@ -22,6 +24,13 @@ DesignFactory = Callable[..., Design | PointSet]
 #: Points the default design chooses among: a power of two, for the balance of Sobol points. Measured in one to five
 #: dimensions: more of them lower the error of smooth integrands by less than a refit does.
 CANDIDATES = 2048
+#: Under a kernel that is ExpQuad but for so small a remainder, a batch is moved together by so many steps of L-BFGS-B,
+#: up to so many points in all. On eight analytic functions under N(0, I) in two dimensions, six seeds each, errors at
+#: n = 49 were half as large (0.2 to 1.1 times, by function) for 15 % more time; 30 steps gained no more. A remainder
+#: of 0.4 %, as for 1 / (1 + x^2 + y^2), made errors twice as large.
+LARGEST_REMAINDER, MOVES, MOST_TO_MOVE = 1e-3, 15, 150
+#: Points of the first batch of `integrate`, at least.
+FIRST_BATCH = 8
 #: That a fitted kernel cannot tell further points apart ends a run from so many points on. With fewer the kernel may
 #: have been fitted where f happens to be a polynomial: of |x - c| |x - e| on [0, 1] eleven points missed everything
 #: between c and e, and the error was 44 times the half-width of the interval.
@@ -96,6 +105,9 @@ def next_points(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that a design has ended is said in the status
         rest = design.take(n - len(first)) if n > len(first) else known[:0]
+    smooth = _smooth_part(embedding) if len(rest) and len(there) + len(rest) <= MOST_TO_MOVE else None
+    if smooth is not None and len(first) + len(rest) == n:
+        rest = _moved(smooth, there, rest, candidates, prior_mean)
     points = np.concatenate([first, rest])
     if len(points) < n and not isinstance(measure, Empirical):
         missing = min(n, fewest - len(known)) - len(points)
@@ -104,6 +116,28 @@ def next_points(
         return points, None, ""
     exhausted = isinstance(measure, Empirical) and len(there) + len(rest) >= len(candidates)
     return points, Reason.EXHAUSTED if exhausted else Reason.RANK, design.status
+
+
+def _smooth_part(embedding: Embedding) -> Embedding | None:
+    """Return the embedding of the ExpQuad part of a kernel that is hardly anything else, if points can move."""
+    kernel, measure = embedding.kernel, embedding.measure
+    if isinstance(measure, Empirical) or not isinstance(kernel, Sum):
+        return None
+    for part in kernel.kernels:
+        if isinstance(part, ExpQuad) and part.variance >= 1.0 - LARGEST_REMAINDER:
+            return embed(part, measure)
+    return None
+
+
+def _moved(
+    smooth: Embedding, known: FloatArray, start: FloatArray, candidates: FloatArray, prior_mean: PriorMean
+) -> FloatArray:
+    """Return points that lower the error together, by a local search from those that lower it one after the other.
+
+    They stay within the box of the candidates, so that none comes to lie on the boundary of the support.
+    """
+    box = candidates.min(axis=0), candidates.max(axis=0)
+    return descend(smooth, start, bayes_weights(prior_mean), MOVES, known=known, box=box).points
 
 
 def _gaps(known: FloatArray, candidates: FloatArray, n: int, scale: FloatArray) -> FloatArray:
@@ -204,3 +238,11 @@ def first_points(dim: int) -> int:
     In more than two dimensions one for each and five more, because the prior ties the length-scales to each other.
     """
     return 2 * dim + 2 if dim <= 2 else dim + 5
+
+
+def doublings(dim: int, most: int) -> list[int]:
+    """Return the numbers of points at which `integrate` without a tolerance fits a kernel, up to `most`."""
+    sizes = [max(first_points(dim), FIRST_BATCH)]
+    while 2 * sizes[-1] <= most:
+        sizes.append(2 * sizes[-1])
+    return sizes

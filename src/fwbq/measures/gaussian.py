@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,7 @@ class Gaussian(Measure):
         """The dimension d."""
         return self.dim
 
-    @property
+    @cached_property
     def factors(self) -> tuple[Measure, ...] | None:
         """The marginals when every covariance is exactly zero, else None."""
         variances = np.diagonal(self.cov)

@@ -16,9 +16,9 @@ _SQRT_HALF = sqrt(0.5)
 _SQRT_2PI = sqrt(2.0 * np.pi)
 _NODES, _WEIGHTS = gauss_legendre(24, 0.0, 1.0)
 
-# Below c = 2 the forward recurrence of the moments loses at most two digits; above, the continued fraction needs so
+# Below c = 3 the forward recurrence of the moments loses at most two digits; above, the continued fraction needs so
 # many steps from each c on (measured: the error falls like exp(-1.4 c sqrt(2 steps))).
-_STEPS = ((2.0, 100), (4.0, 36), (8.0, 16))
+_STEPS = ((3.0, 48), (6.0, 16))
 # Below this exponent at the end of the interval 24 Gauss-Legendre nodes are exact to rounding (the integrand varies by
 # less than exp(8)); above, the tail cut off is at most 2 % of the whole and its subtraction loses nothing.
 _SHORT = 8.0
@@ -74,13 +74,13 @@ def decaying_moments(c: Array, length: Array, order: int) -> list[Array]:
             out[k][short] = length[short] * np.sum(t**k * mass, axis=1)
     rest = ~short
     if np.any(rest):
-        for k, whole in enumerate(_half_line_moments(c[rest], order)):
+        for k, whole in enumerate(half_line_moments(c[rest], order)):
             out[k][rest] = whole
     # Beyond this exponent the tail that is cut off underflows, and the length may be infinite.
     cut = rest & (exponent < _UNDERFLOW)
     if np.any(cut):
         t, factor = length[cut], np.exp(-exponent[cut])
-        beyond = _half_line_moments(c[cut] + t, order)
+        beyond = half_line_moments(c[cut] + t, order)
         for k in range(order + 1):
             out[k][cut] -= factor * sum(comb(k, j) * t ** (k - j) * beyond[j] for j in range(k + 1))
     return out
@@ -103,8 +103,11 @@ def central_moments(length: Array, order: int) -> list[Array]:
     return moments
 
 
-def _half_line_moments(c: Array, order: int) -> list[Array]:
-    """Return the moments over [0, inf)."""
+def half_line_moments(c: Array, order: int) -> list[Array]:
+    """Return the integrals of t^k exp(-c t - t^2 / 2) over [0, inf) for k = 0..order, c > -37.
+
+    For negative c every term of the recurrence is positive; B_0 grows like exp(c^2 / 2).
+    """
     moments = [_SQRT_2PI / 2.0 * erfcx(c * _SQRT_HALF)]
     if order == 0:
         return moments
@@ -114,6 +117,8 @@ def _half_line_moments(c: Array, order: int) -> list[Array]:
     limits = [start for start, _ in _STEPS[1:]] + [inf]
     for (start, steps), end in zip(_STEPS, limits, strict=True):
         rows = np.flatnonzero((c >= start) & (c < end))
+        if not len(rows):
+            continue
         for k, ratio in enumerate(_ratios(c[rows], order, steps)):
             moments[k + 1][rows] = moments[k][rows] * ratio
     return moments

@@ -10,11 +10,11 @@ True
 
 from .amplitude import leave_one_out, normalise, standardised_squares
 from .families import FAMILIES, SCALE_MIXTURES, KernelFamily
-from .likelihood import log_likelihood, log_likelihood_gradient, regress
+from .likelihood import log_likelihood, regress
 from .objective import Objective
 from .prior import LengthscalePrior
 from .regression import Prediction, Regression
-from .search import DRAWS, Fit, Member, fit
+from .search import DRAWS, Fit, Member, Memory, fit
 
 __all__ = [
     "DRAWS",
@@ -24,13 +24,13 @@ __all__ = [
     "KernelFamily",
     "LengthscalePrior",
     "Member",
+    "Memory",
     "Objective",
     "Prediction",
     "Regression",
     "fit",
     "leave_one_out",
     "log_likelihood",
-    "log_likelihood_gradient",
     "normalise",
     "regress",
     "standardised_squares",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -45,11 +43,3 @@ def log_likelihood(K: FloatArray, values: FloatArray, *, constant: bool = True) 
     True
     """
     return regress(K, values, constant=constant).log_likelihood()
-
-
-def log_likelihood_gradient(
-    K: FloatArray, derivatives: Sequence[FloatArray], values: FloatArray, *, constant: bool = True
-) -> tuple[float, FloatArray]:
-    """Return `log_likelihood` and its gradient, given the derivatives of K in each parameter."""
-    fit = regress(K, values, constant=constant)
-    return fit.log_likelihood(), fit.gradient(derivatives)

@@ -23,7 +23,7 @@ FloatArray = NDArray[np.float64]
 class Objective:
     r"""Log posterior density of a family's parameters theta, but for a constant.
 
-    .. math:: \log p(f \mid \theta) - \tfrac12 (\theta - \theta_0)' \Lambda (\theta - \theta_0),
+    .. math:: s \log p(f \mid \theta) - \tfrac12 (\theta - \theta_0)' \Lambda (\theta - \theta_0),
 
     the likelihood of `Regression.log_likelihood`, with covariance :math:`C = K_\theta + \mathrm{diag}(\text{noise})`,
     and the normal prior of `LengthscalePrior`.
@@ -42,6 +42,8 @@ class Objective:
         Variance of the noise of each value, relative to the amplitude.
     jitter : float
         Relative jitter on the diagonal, beside the noise.
+    share : float
+        s, what the likelihood counts: with 1 / m it is the mean of those of m columns.
     """
 
     family: KernelFamily
@@ -51,6 +53,7 @@ class Objective:
     basis: FloatArray | None = None
     noise: FloatArray | float = 0.0
     jitter: float = JITTER
+    share: float = 1.0
 
     @cached_property
     def location(self) -> FloatArray:
@@ -66,17 +69,18 @@ class Objective:
         """Return the log density at the parameters theta (p,)."""
         k, _ = self.family.pullback(theta, self.pairs)
         shift = theta - self.location
-        return self._regress(k).log_likelihood() - 0.5 * float(shift @ self.precision @ shift)
+        return self.share * self._regress(k).log_likelihood() - 0.5 * float(shift @ self.precision @ shift)
 
     def gradient(self, theta: FloatArray) -> tuple[float, FloatArray]:
         """Return the log density at theta (p,), and its derivatives (p,)."""
         k, pull = self.family.pullback(theta, self.pairs)
         regression = self._regress(k)
         # Every pair of points stands for two entries of the Gram matrix, whose diagonal is constant.
-        slope = pull(2.0 * self.pairs.pairs(regression.sensitivity()))
+        slope = self.share * pull(2.0 * self.pairs.pairs(regression.sensitivity()))
         shift = theta - self.location
         pull_of_prior = self.precision @ shift
-        return regression.log_likelihood() - 0.5 * float(shift @ pull_of_prior), slope - pull_of_prior
+        value = self.share * regression.log_likelihood() - 0.5 * float(shift @ pull_of_prior)
+        return value, slope - pull_of_prior
 
     def curvature(self, theta: FloatArray, step: float = 1e-3) -> FloatArray:
         """Return minus the Hessian at theta (p,), shape (p, p), by central differences of the gradient."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import log, pi
@@ -109,7 +108,7 @@ class Regression:
     @cached_property
     def sum_of_squares(self) -> FloatArray:
         """The generalised residual sum of squares f'P f, one number per column; never negative."""
-        return np.asarray(np.sum(self.residual**2, axis=0))
+        return np.asarray((self.residual * self.residual).sum(axis=0))
 
     @property
     def amplitude(self) -> FloatArray:
@@ -127,7 +126,7 @@ class Regression:
     def log_determinant(self) -> float:
         """The sum of log |C| and log |H'C^-1 H|."""
         _, r = self._triangle
-        return self.factor.log_determinant() + 2.0 * float(np.sum(np.log(np.abs(np.diagonal(r)))))
+        return self.factor.log_determinant() + 2.0 * float(np.log(np.abs(np.diagonal(r))).sum())
 
     def log_likelihood(self) -> float:
         r"""Return the log density of the values, amplitudes and coefficients integrated out.
@@ -144,7 +143,7 @@ class Regression:
         S = np.atleast_1d(self.sum_of_squares)
         S = S[S > 0.0]
         each = gammaln(0.5 * self.df) - 0.5 * self.df * log(pi) - 0.5 * self.log_determinant
-        return float(len(S) * each - 0.5 * self.df * np.sum(np.log(S)))
+        return float(len(S) * each - 0.5 * self.df * np.log(S).sum())
 
     @cached_property
     def _solved(self) -> FloatArray:
@@ -169,14 +168,11 @@ class Regression:
         solved = self._solved.reshape(self.factor.size, -1)[:, S > 0.0]
         S = S[S > 0.0]
         q, _ = self._triangle
-        spent = self.factor.whiten_transposed(q)
-        P = self.factor.inverse() - spent @ spent.T
-        return np.asarray((0.5 * self.df) * (solved / S) @ solved.T - (0.5 * len(S)) * P)
-
-    def gradient(self, derivatives: Sequence[FloatArray]) -> FloatArray:
-        """Return the derivatives of `log_likelihood`, given those of C in each parameter."""
-        G = self.sensitivity()
-        return np.array([np.vdot(G, dC) for dC in derivatives])
+        # P = C^-1 - U U' with U = W'Q: all but the inverse is one product.
+        columns = np.concatenate([solved, self.factor.whiten_transposed(q)], axis=1)
+        G = (columns * np.append(0.5 * self.df / S, np.full(self.rank, 0.5 * len(S)))) @ columns.T
+        G -= (0.5 * len(S)) * self.factor.inverse()
+        return np.asarray(G)
 
     def leave_one_out(self) -> tuple[FloatArray, FloatArray]:
         """Return the errors of predicting each value from the others, and their variances at amplitude one.

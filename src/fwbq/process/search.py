@@ -21,6 +21,8 @@ from .prior import LengthscalePrior
 from .regression import relative
 
 FloatArray = NDArray[np.float64]
+#: From the bytes of points and values to (parameters, log posterior) of each family.
+Memory = dict[bytes, tuple[tuple[FloatArray, float], ...]]
 
 #: Points the parameters are found from. Each evaluation costs O(n^3), and more points hardly move the parameters: with
 #: 400 instead of 150 a fit took four times as long, and intervals were 4 to 13 % narrower.
@@ -51,6 +53,10 @@ NEXT_LOOK = (-1.5, -1.0, -0.5, 0.0, 0.5)
 #: The same for the log share of a remainder, in prior standard deviations: the likelihood of a smooth function has two
 #: maxima, one where the remainder explains half of it and a higher one where it explains next to nothing.
 SHARE_LOOK = (0.0, -1.5)
+#: A family that was searched with fewer values is not searched with more of them if it begins so far below the best
+#: family, in natural logarithms. On 152 problems (19 families of `fwbq.studies.coverage`, n = 32, 100) the best family
+#: was the same as without this limit in all but one.
+ABANDONED = 15.0
 #: A family whose maximum is this far below the best, in natural logarithms, is left out of the average: relative to the
 #: best its probability is e^-10, times the ratio of the volumes of the peaks. On those integrals 5 and 20 changed no
 #: interval.
@@ -166,6 +172,8 @@ def fit(
     prior_mean: str = "constant",
     shape: FloatArray | None = None,
     draws: int = DRAWS,
+    stages: Sequence[int] = (),
+    memory: Memory | None = None,
 ) -> Fit:
     """Find length-scales and smoothness from values, and average over those that the values leave plausible.
 
@@ -190,6 +198,12 @@ def fit(
         Positive numbers of which the mean is an unknown multiple, instead of a constant.
     draws : int
         Parameters drawn, about so many in all. With 0 the only member is the most probable kernel.
+    stages : sequence of int
+        The search begins with so many of the points, and goes on with the next larger number of them from what it has
+        found: most evaluations of the likelihood are then those of few points.
+    memory : dict, optional
+        What searches with the same prior, families and shape have found, to be filled. A search that is in it, or a
+        stage of it, is not made again; the result is the same.
 
     Returns
     -------
@@ -202,24 +216,14 @@ def fit(
     to them, changes it by rounding only.
     """
     x = _validate.points(points, "points")[:MOST_POINTS]
-    f, _ = normalise(_validate.values(values, "values", len(np.asarray(points)))[:MOST_POINTS])
+    f = _validate.values(values, "values", len(np.asarray(points)))[:MOST_POINTS]
     constant = _validate.choice(prior_mean, "prior_mean", ("zero", "constant")) == "constant"
     prior = LengthscalePrior(_validate.vector(scale, "scale", x.shape[1]))
-    basis = None
-    if constant:
-        # Relative to one value, values that are all equal are exactly zero.
-        shape = None if shape is None else shape[: len(f)]
-        f, _ = normalise(relative(f, shape))
-        basis = (np.ones(len(f)) if shape is None else shape)[:, None]
-    if not np.any(f):
+    search = _Search(families, prior, constant, {} if memory is None else memory)
+    peaks = search.peaks(x, f, None if shape is None else shape[: len(x)], [n for n in sorted(stages) if n >= 3])
+    if not peaks:
         family = families[len(families) // 2]
         return _single(family, prior.location(family), prior.dim)
-    pairs = Differences.of(x)
-    objectives = [Objective(family, prior, pairs, f, basis) for family in families]
-    # The middle family first: the lengths found for it are a good start for smoother and for rougher ones.
-    middle = objectives.pop(len(objectives) // 2)
-    first = _maximise(middle, middle.location, FIRST_LOOK)
-    peaks = [first, *(_maximise(objective, first.theta, NEXT_LOOK) for objective in objectives)]
     top = max(peaks, key=lambda peak: peak.height)
     if not draws:
         return _single(top.objective.family, top.theta, prior.dim)
@@ -261,15 +265,94 @@ def _single(family: KernelFamily, theta: FloatArray, dim: int) -> Fit:
     return Fit(kernel, family, theta, (Member(kernel, 1.0, family),), 1.0)
 
 
-def _maximise(objective: Objective, start: FloatArray, look: Sequence[float]) -> _Peak:
-    """Search from the best of several common multiples of the lengths to start at, and several shares."""
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """The search for the maxima of all families.
+
+    Attributes
+    ----------
+    families : sequence of KernelFamily
+    prior : LengthscalePrior
+    constant : bool
+        Whether the mean is an unknown multiple of the shape, which is one by default.
+    memory : dict
+        From points and values to the maxima found.
+    """
+
+    families: Sequence[KernelFamily]
+    prior: LengthscalePrior
+    constant: bool
+    memory: Memory
+
+    def peaks(self, x: FloatArray, f: FloatArray, shape: FloatArray | None, stages: Sequence[int]) -> list[_Peak]:
+        """Return the maximum of each family; none when the values say nothing, because the mean explains them."""
+        objectives = self._objectives(x, f, shape)
+        if not objectives:
+            return []
+        key = x.tobytes() + f.tobytes()
+        if key not in self.memory:
+            fewer = [n for n in stages if n < len(x)]
+            before: list[_Peak] = []
+            if fewer:
+                n = fewer[-1]
+                before = self.peaks(x[:n], f[:n], None if shape is None else shape[:n], fewer)
+            found = _continued(objectives, before) if before else _begun(objectives)
+            self.memory[key] = tuple((peak.theta, peak.height) for peak in found)
+        return [_Peak(o, *found) for o, found in zip(objectives, self.memory[key], strict=True)]
+
+    def _objectives(self, x: FloatArray, f: FloatArray, shape: FloatArray | None) -> list[Objective]:
+        f, _ = normalise(f)
+        basis = None
+        if self.constant:
+            # Relative to one value, values that are all equal are exactly zero.
+            f, _ = normalise(relative(f, shape))
+            basis = (np.ones(len(f)) if shape is None else shape)[:, None]
+        if not np.any(f):
+            return []
+        pairs = Differences.of(x)
+        return [Objective(family, self.prior, pairs, f, basis) for family in self.families]
+
+
+def _begun(objectives: list[Objective]) -> list[_Peak]:
+    """Search each family from the centre of the prior."""
+    # The middle family first: the lengths found for it are a good start for smoother and for rougher ones.
+    middle = len(objectives) // 2
+    first = _maximise(objectives[middle], objectives[middle].location, FIRST_LOOK)
+    return [
+        first if j == middle else _maximise(objective, first.theta, NEXT_LOOK) for j, objective in enumerate(objectives)
+    ]
+
+
+def _continued(objectives: list[Objective], before: list[_Peak]) -> list[_Peak]:
+    """Search each family from the maximum that was found with fewer values, the most probable one first.
+
+    On the 152 problems named above this took 24 gradients and 6 further values of the likelihood a search, instead of
+    43 and 26 from the centre of the prior; the maximum was lower by more than one in one of them, higher in two.
+    """
+    found = list(before)
+    top = -np.inf
+    for j in sorted(range(len(before)), key=lambda j: -before[j].height):
+        found[j] = _maximise(objectives[j], before[j].theta, (0.0,), above=top - ABANDONED)
+        top = max(top, found[j].height)
+    return found
+
+
+def _maximise(objective: Objective, start: FloatArray, look: Sequence[float], *, above: float = -np.inf) -> _Peak:
+    """Search from the best of several common multiples of the lengths to start at, and several shares.
+
+    When none of these is above the limit given, the best of them is returned.
+    """
     prior = objective.prior
-    shares: list[list[float]] = (
-        [[]] if objective.family.remainder is None else [[share] for share in prior.share(SHARE_LOOK)]
-    )
-    looks = [np.append(start[: prior.dim] + shift, share) for shift in look for share in shares]
-    best = max(looks, key=objective.value)
-    theta, height = objective.maximise([best], iterations=_STEPS, ftol=_FTOL, gtol=_GTOL)
+    d = prior.dim
+    shares: list[FloatArray] = [start[d:d]]
+    if objective.family.remainder is not None:
+        shares = [np.array([share]) for share in (*start[d:], *prior.share(SHARE_LOOK))]
+    looks = [np.append(start[:d] + shift, share) for shift in look for share in shares]
+    values = [objective.value(theta) for theta in looks]
+    best = int(np.argmax(values))
+    if values[best] < above:
+        return _Peak(objective, looks[best], values[best])
+    theta, height = objective.maximise([looks[best]], iterations=_STEPS, ftol=_FTOL, gtol=_GTOL)
     return _Peak(objective, theta, height)
 
 

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from .._linalg import CholeskyFactor
 from ..inference.assessment import EXPANDED
-from ..kernels import Kernel, Matern52, Stationary
+from ..kernels import Differences, Kernel, Matern52, Stationary
 from ..posterior import AnyAmplitude
-from ..process import Prediction, Regression, log_likelihood_gradient
+from ..process import KernelFamily, LengthscalePrior, Objective, Prediction, Regression, standardised_squares
 from .evidence import Evidences
 from .nodes import Nodes
 
@@ -20,12 +20,10 @@ Array = NDArray[np.float64]
 #: Relative jitter of the Gram matrix: log likelihoods are known to about 1e-12, and 1e-10 keeps the factor stable at
 #: n = 1000.
 _JITTER = 1e-10
-#: Length-scales are sought within these bounds, in the model's coordinates.
-_BOUNDS = (0.05, 50.0)
-#: Centre and width of the log-normal prior on length-scales. It counts once against the mean of the models'
+#: Width of the log-normal prior on length-scales, whose centre is one. It counts once against the mean of the models'
 #: likelihoods: the models of a family look alike, and a hundred of them say little more about smoothness than one. At
 #: n = 10 it keeps length-scales from running away (16 where 200 points say 3), from n = 50 on it hardly matters.
-_PRIOR = (0.0, 0.7)
+_WIDTH = 0.7
 #: Models whose likelihoods decide the length-scales; more change nothing.
 _POOL = 100
 #: Log likelihoods further below the largest are compressed, by a logarithm: they do not matter to the evidence, and as
@@ -64,11 +62,15 @@ class LogProcess:
     .. math:: \tfrac12 \Big(\int \pi_i \min(a_i c(x, x), 4) - a_i \iint \pi_i c\,\pi_i\Big) \ge 0,
 
     by which the first expression is too low: the mean of the process has no peak between the points, where the
-    likelihood may have one, and the expectation of an exponential exceeds the exponential of the expectation. It is
-    added to the log evidence, and its square to the variance. The variance of the sum over the nodes is added too; it
-    matters where few of them carry the sum. The amplitude is the larger of the maximum-likelihood one and the mean
-    squared leave-one-out residual weighed by the square root of the likelihood: where the likelihood is large, errors
-    matter, and there the process is often rougher than elsewhere.
+    likelihood may have one, and the expectation of an exponential exceeds the exponential of the expectation. Its
+    square is added to the variance. The variance of the sum over the nodes is added too; it matters where few of them
+    carry the sum.
+
+    Errors matter where the likelihood is large, and there log likelihoods are often rougher than elsewhere, or
+    smoother. With :math:`\hat a_i` the amplitude of greatest likelihood and :math:`\tilde a_i` that of leave-one-out
+    predictions, weighed by the likelihood, the amplitude is :math:`a_i = \hat a_i r^2` with the roughness r of
+    :func:`roughness`, one number for all models. To the log evidence :math:`\min(1, \tilde a_i / a_i)` of the
+    second-order term is added: of a likelihood that is smooth where it is large, little.
 
     A model whose likelihood is zero at every point has evidence zero: log evidence minus infinity, without any error.
 
@@ -78,10 +80,13 @@ class LogProcess:
         Fitted kernel, in the model's coordinates.
     evidences : Evidences
         Kind ``"log"``.
+    roughness : float
+        r; one for every amplitude but "calibrated".
     """
 
     kernel: Kernel
     evidences: Evidences
+    roughness: float = 1.0
 
     @classmethod
     def fit(
@@ -91,6 +96,7 @@ class LogProcess:
         at: Nodes,
         kernel: Kernel | type[Stationary] | None = None,
         amplitude: AnyAmplitude = "calibrated",
+        rough: float | None = None,
     ) -> LogProcess:
         """Fit the process and integrate it.
 
@@ -106,7 +112,9 @@ class LogProcess:
             Fixed kernel, or the class of which the length-scales are found; Matern-5/2 by default.
         amplitude : str or float
             The factor on the kernel's variance: that of greatest likelihood ("marginal", "ml"), that of leave-one-out
-            predictions ("loo"), the larger of the two ("calibrated"), or a number.
+            predictions ("loo"), that of greatest likelihood times the squared roughness ("calibrated"), or a number.
+        rough : float, optional
+            Roughness, where it is known from other models; by default that of the models given.
         """
         n, m = values.shape
         top = values.max(axis=0)
@@ -118,7 +126,7 @@ class LogProcess:
             kernel = fitted(points, F, kernel or Matern52)
         known = Regression(CholeskyFactor.with_jitter(kernel(points), _JITTER), F, np.ones((n, 1)))
         R, b = known.residual, known.coefficients[0]
-        a = _amplitudes(known, F, amplitude)
+        a, expected, rough = _amplitudes(known, F, amplitude, rough)
         # What is the same for all models: the covariance at the nodes, given the points.
         process = Regression(known.factor, F[:, :0], known.basis).predict(
             _cross(kernel, points, at), np.ones((len(at.points), 1))
@@ -140,7 +148,7 @@ class LogProcess:
             share /= total
             first = a[part] * np.clip(_double_sum(kernel, at, process, share), 0.0, spread @ share)
             second = 0.5 * np.maximum(_bounded_mean(spread, a[part], share) - first, 0.0)
-            centre[part] = peak + np.log(total) + second
+            centre[part] = peak + np.log(total) + expected[part] * second
             variance[part] = first + second**2
             if not at.exact:
                 variance[part] += _node_variance(at, share)
@@ -154,6 +162,7 @@ class LogProcess:
                 np.full(m, max(n - 1.0, 1.0)),
                 np.zeros(m),
             ),
+            rough,
         )
 
 
@@ -242,22 +251,59 @@ def _apply(kernel: Kernel, at: Nodes, a: Array) -> Array:
     return out.reshape(a.shape)
 
 
-def _amplitudes(known: Regression, F: Array, estimate: AnyAmplitude) -> Array:
-    """Return the amplitude of each model, (m,), as `estimate` says."""
+def _amplitudes(known: Regression, F: Array, estimate: AnyAmplitude, rough: float | None) -> tuple[Array, Array, float]:
+    """Return the amplitude of each model as `estimate` says, (m,), and which part of the second-order term to expect.
+
+    The third is the roughness.
+    """
+    whole = np.ones(F.shape[1])
     if not isinstance(estimate, str):
-        return np.full(F.shape[1], float(estimate))
-    likely = known.sum_of_squares / max(known.df, 1)
+        return np.full(F.shape[1], float(estimate)), whole, 1.0
+    likely = np.asarray(known.sum_of_squares / max(known.df, 1))
     if estimate in ("marginal", "ml"):
-        return np.asarray(likely)
-    loo = _weighted_loo(known, F)
-    return loo if estimate == "loo" else np.maximum(likely, loo)
+        return likely, whole, 1.0
+    left_out = _weighted_loo(known, F)
+    if estimate == "loo":
+        return left_out, whole, 1.0
+    rough = roughness(likely, left_out) if rough is None else rough
+    a = rough**2 * likely
+    return a, np.minimum(left_out / np.where(a > 0.0, a, 1.0), 1.0), rough
+
+
+def roughness(likely: Array, left_out: Array) -> float:
+    r"""Return the mean over m models of the ratio of two amplitudes, or one where it is less.
+
+    Parameters
+    ----------
+    likely : (m,) array
+        Amplitudes of greatest likelihood.
+    left_out : (m,) array
+        Those of leave-one-out predictions weighed by the likelihood.
+
+    Notes
+    -----
+    With the right kernel the ratio is about one. A larger one says that log likelihoods are rougher where they are
+    large than the length-scales, which are found from all points, can tell. The variance of the log evidence is then
+    too small by more than the ratio r: on forty simulated sets of kinetic data, 325 models each, the mean squared error
+    relative to it grew like r to the power 1.3, 1.8 and 1.8 at 50, 100 and 200 points (correlation of the logarithms
+    0.7, 0.8, 0.9). On 72 other likelihoods (bumps, waves, ridges, Student, logistic, kinks; 1 to 3 dimensions) the 95 %
+    intervals at 20, 50, 100, 200 points held 97, 94, 94, 96 % with the square of r, 94, 92, 92, 92 % with r itself.
+    It is one number for all models because few points carry the likelihood of each: in the sets that failed it was for
+    the models with the smallest r of their own.
+
+    Examples
+    --------
+    >>> roughness(np.array([1.0, 2.0]), np.array([2.0, 12.0])), roughness(np.array([1.0]), np.array([0.3]))
+    (4.0, 1.0)
+    """
+    varied = likely > 0.0
+    return max(1.0, float(np.mean(left_out[varied] / likely[varied]))) if varied.any() else 1.0
 
 
 def _weighted_loo(known: Regression, F: Array) -> Array:
-    """Mean of the squared, standardised leave-one-out residuals, weighed by the square root of the likelihood, (m,)."""
-    errors, variances = known.leave_one_out()
-    weights = np.exp(0.5 * F)
-    return np.asarray(np.sum(weights * errors**2 / variances[:, None], axis=0) / np.sum(weights, axis=0))
+    """Mean of the squared, standardised leave-one-out residuals, weighed by the likelihood, (m,)."""
+    weights = np.exp(F)
+    return np.asarray(np.sum(weights * standardised_squares(known), axis=0) / np.sum(weights, axis=0))
 
 
 def fitted(points: Array, F: Array, kind: type[Stationary] = Matern52) -> Stationary:
@@ -271,34 +317,15 @@ def fitted(points: Array, F: Array, kind: type[Stationary] = Matern52) -> Statio
         Values of m functions.
     kind : class of kernel
     """
-    from scipy.optimize import minimize
-
     d = points.shape[1]
     varied = np.flatnonzero(np.ptp(F, axis=0) > 0.0)
     if not len(varied) or len(points) < 2:
-        return kind(np.full(d, np.exp(_PRIOR[0])))
+        return kind(np.ones(d))
     order = varied[np.argsort(-F[:, varied].mean(axis=0), kind="stable")]
     pool = F[:, order[np.linspace(0, len(order) - 1, min(_POOL, len(order))).astype(int)]]
-
-    def objective(theta: Array) -> tuple[float, Array]:
-        kernel = kind(np.exp(theta))
-        slopes = [kernel.lengthscale_gradient(points, points, i) for i in range(d)]
-        value, gradient = log_likelihood_gradient(kernel(points), slopes, pool)
-        shift = (theta - _PRIOR[0]) / _PRIOR[1]
-        m = pool.shape[1]
-        return -value / m + 0.5 * float(shift @ shift), -gradient / m + shift / _PRIOR[1]
-
-    bounds = [tuple(np.log(_BOUNDS))] * d
-    found = [
-        minimize(
-            objective,
-            np.full(d, np.log(start)),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=bounds,
-            options={"maxiter": 50, "ftol": 1e-6},
-        )
-        for start in (0.8, 3.0)
-    ]
-    best = min(found, key=lambda outcome: round(float(outcome.fun), 4))
-    return kind(np.exp(best.x))
+    objective = Objective(
+        KernelFamily(kind.__name__, kind), LengthscalePrior(np.ones(d), 1.0 / np.sqrt(d), 0.0, _WIDTH),
+        Differences.of(points), pool, np.ones((len(points), 1)), share=1.0 / pool.shape[1],
+    )  # fmt: skip
+    theta, _ = objective.maximise([np.full(d, np.log(start)) for start in (0.8, 3.0)], iterations=50, ftol=1e-6)
+    return kind(np.exp(theta))

@@ -1,0 +1,69 @@
+"""Which points come next: those of a batch are moved together under a smooth kernel, and only there."""
+
+import numpy as np
+import pytest
+
+import fwbq
+from fwbq.integration import sequence
+from fwbq.integration.sequence import doublings, next_points
+
+SQUARE = fwbq.Uniform([0.0, 0.0], [1.0, 1.0])
+PLANE = fwbq.Gaussian([0.0, 0.0], np.eye(2))
+
+
+def batch(kernel, measure, monkeypatch, moves):
+    """Return twelve points after eight, and the error of all under the ExpQuad part of the kernel."""
+    monkeypatch.setattr(sequence, "MOVES", moves)
+    embedding = fwbq.embed(kernel, measure)
+    known = sequence.spread(embedding, 8, np.random.SeedSequence(1))
+    points, reason, _ = next_points(embedding, known, 12, np.random.SeedSequence(2), None, "constant", known[:0])
+    assert reason is None
+    assert not any((known == point).all(axis=1).any() for point in points)
+    return points, known
+
+
+def smooth(length, share):
+    return fwbq.ExpQuad(length, 1.0 - share) + fwbq.Matern32(length, share)
+
+
+@pytest.mark.parametrize(("measure", "length"), [(SQUARE, 0.5), (PLANE, 2.0)], ids=["square", "plane"])
+def test_a_batch_is_moved_together(measure, length, monkeypatch):
+    moved, known = batch(smooth(length, 1e-6), measure, monkeypatch, 15)
+    greedy, _ = batch(smooth(length, 1e-6), measure, monkeypatch, 0)
+    embedding = fwbq.embed(smooth(length, 1e-6), measure)
+    errors = [
+        fwbq.bayes_rule(embedding, np.concatenate([known, new]), prior_mean="constant").mmd for new in (moved, greedy)
+    ]
+    assert errors[0] < 0.8 * errors[1]
+    assert np.all((moved > measure.lower) & (moved < measure.upper))
+
+
+@pytest.mark.parametrize("kernel", [smooth(0.5, 0.01), fwbq.Matern52(0.5), fwbq.Matern12(0.5)], ids=repr)
+def test_a_rough_kernel_leaves_the_points_where_they_are(kernel, monkeypatch):
+    assert np.array_equal(batch(kernel, SQUARE, monkeypatch, 15)[0], batch(kernel, SQUARE, monkeypatch, 0)[0])
+
+
+def test_points_of_a_sample_stay_in_it(monkeypatch):
+    sample = fwbq.Empirical(np.random.default_rng(0).random((200, 2)))
+    points, _ = batch(smooth(0.5, 1e-6), sample, monkeypatch, 15)
+    assert all((sample.points == point).all(axis=1).any() for point in points)
+
+
+def test_an_analytic_function_is_within_a_hundred_times_the_gauss_rule():
+    nodes, weights = np.polynomial.hermite_e.hermegauss(7)
+    weights = weights / weights.sum()
+    grid = np.stack(np.meshgrid(nodes, nodes, indexing="ij"), axis=-1).reshape(-1, 2)
+
+    def f(x):
+        return np.sin(1.2 * x[:, 0] + 1.0) * np.cos(1.2 * x[:, 1] + 0.5)
+
+    truth = np.sin(1.0) * np.cos(0.5) * np.exp(-1.44)
+    gauss = abs(np.outer(weights, weights).ravel() @ f(grid) - truth)
+    errors = [abs(fwbq.integrate(f, PLANE, n=49, rng=seed, progress=False).mean - truth) for seed in range(5)]
+    assert np.median(errors) < 100.0 * gauss
+
+
+def test_numbers_of_points_at_which_kernels_are_fitted():
+    assert doublings(2, 100) == [8, 16, 32, 64]
+    assert doublings(10, 60) == [15, 30, 60]
+    assert doublings(1, 4) == [8]
