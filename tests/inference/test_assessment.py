@@ -33,8 +33,9 @@ def belief(f=bent, size=20, cut=None, seed=0, reach=1.3):
 
 def assessed(b, **terms):
     nodes = b.nodes(1024, 8, np.random.SeedSequence(0))
-    given = {"inflation": 1.0, "unseen": 0.0} | terms
-    return assess(b, nodes, given["inflation"], given["unseen"], np.random.SeedSequence(1)), nodes
+    given = {"inflation": 1.0, "unseen": 0.0, "bound": np.inf} | terms
+    seed = np.random.SeedSequence(1)
+    return assess(b, nodes, given["inflation"], given["unseen"], seed, bound=given["bound"]), nodes
 
 
 def test_a_gaussian_is_exact():
@@ -117,3 +118,16 @@ def test_the_proposal_covers_the_prior():
     z = np.random.default_rng(0).standard_normal((200, 2))
     # The prior is one component of the proposal, with a share of 0.05 in 0.9 when there is one mode.
     assert np.all(b.proposal.log_density(z) >= SPACE.log_prior(z) + np.log(0.05) - 1e-9)
+
+
+def test_what_the_surrogate_leaves_open_is_bounded():
+    b = belief(size=16, reach=2.0)
+    free, _ = assessed(b, inflation=1e30)
+    held, _ = assessed(b, inflation=1e30, bound=0.1)
+    assert free.inflation == held.inflation < 1e30
+    assert free.sd > 3.0
+    assert np.sqrt(held.inflation) * held.process == pytest.approx(0.1, rel=1e-12)
+    assert held.inflation * held.curvature <= 0.1 * (1.0 + 1e-12)
+    assert held.log_evidence == free.log_evidence
+    wide, _ = assessed(b, bound=1e3)
+    assert wide.sd == assessed(b)[0].sd

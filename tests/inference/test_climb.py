@@ -5,7 +5,7 @@ import pytest
 
 import fwbq
 from fwbq.inference.climb import Climb
-from fwbq.inference.quadratic import Quadratic, local_quadratic
+from fwbq.inference.quadratic import Quadratic, bend, local_quadratic, unbend
 from fwbq.problems.likelihoods import cut
 from fwbq.process.basis import basis_size
 
@@ -190,3 +190,44 @@ def test_a_climb_that_rises_goes_on_and_one_that_does_not_ends():
         assert climb.ended is not goes_on
     climb.extend(0)
     assert climb.ended
+
+
+def test_bending_is_undone_and_keeps_small_changes():
+    rises = np.array([-1e200, -50.0, -1e-9, 0.0, 1.5])
+    bent = bend(rises, 2.0)
+    assert np.all(np.diff(bent) > 0.0) and np.isfinite(bent).all()
+    # The exponential of a logarithm of 460 multiplies the rounding of 1e-16 by that.
+    assert np.allclose([unbend(float(y), 2.0) for y in bent], rises, rtol=1e-12, atol=0.0)
+    assert bent[2] == pytest.approx(rises[2], rel=1e-8)
+    assert np.array_equal(bend(rises, np.inf), rises)
+    # A rise of the whole scale has no logarithm.
+    assert np.isfinite(bend(np.array([2.0, 5.0]), 2.0)).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_narrow_ridge_is_followed_in_long_steps(seed):
+    # A thousand times narrower across than along, where the density falls like a Student's: a region as wide as the
+    # ridge is narrow would take hundreds of steps.
+    rng = np.random.default_rng(seed)
+    axes = np.linalg.qr(rng.standard_normal((2, 2)))[0]
+
+    def ridge(z):
+        along, across = (z @ axes).T
+        return -2.5 * np.log1p((along / 0.1) ** 2) - (across / 1e-3) ** 4
+
+    climb, *_ = climb_up(ridge, 2, 60, seed)
+    assert climb.arrived
+    assert climb.value > -0.1
+    lengths = np.sort(np.linalg.norm(climb.shape, axis=0))
+    assert lengths[1] > 10.0 * lengths[0]
+
+
+def test_a_climb_that_stalls_on_a_slope_may_be_far_from_the_top():
+    climb = Climb(np.zeros(2), 0.0, 1e-3, 10)
+    climb._kind = "simplex"
+    for _ in range(10):
+        climb.learn(np.zeros((1, 2)), np.array([-1.0]))
+    assert climb.ended and not climb.arrived and climb.ahead() == 0.0
+    climb.model = Quadratic(np.zeros(2), 0.0, np.array([0.0, 40.0]), np.diag([-1e6, 0.0]))
+    climb.shape = np.diag([0.1, 10.0])
+    assert climb.short() == pytest.approx(40.0, rel=1e-12)

@@ -239,6 +239,23 @@ def test_fewer_evaluations_than_coefficients(d, n):
     assert found.sd > 0.1
 
 
+@pytest.mark.filterwarnings("ignore:.*was not found:RuntimeWarning")
+def test_a_top_that_was_not_reached_leaves_a_wide_but_finite_interval():
+    # Values down to -e^700: far more evaluations are needed than there are.
+    def gumbels(x):
+        t = x / 0.005
+        return np.sum(-t - np.exp(np.minimum(-t, 700.0)), axis=1)
+
+    found = evidence(gumbels, standard(6), n=40)
+    assert not found.success
+    assert np.isfinite(found.sd)
+    surrogate = {name: value for name, value in found.error_parts.items() if name != "unseen"}
+    # A ball of the smallest trust radius, 1e-7, has a volume above 1e-42 in six dimensions; the prior density at the
+    # highest point is at least that of the farthest one.
+    least = 42.0 * np.log(10.0) + 0.5 * float(np.max(np.sum(found.points**2, axis=1))) + 3.0 * np.log(2.0 * np.pi)
+    assert max(surrogate.values()) < least + 5.0
+
+
 def test_a_constant_likelihood():
     found = evidence(lambda x: np.full(len(x), -5.0), standard(3))
     assert abs(found.log_evidence + 5.0) < 1e-6

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from fwbq._whitening import Whitening
-from fwbq.inference.quadratic import Quadratic
 from fwbq.inference.modes import Mode, explains
+from fwbq.inference.quadratic import Quadratic
 from fwbq.inference.surrogate import DEPTH, PER_DIMENSION, Given, depth_noise, fit
 from fwbq.kernels import ExpQuad, Matern52
 from fwbq.process import KernelFamily

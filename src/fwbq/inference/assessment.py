@@ -20,6 +20,9 @@ _DOUBLE, _SIGNS = 1024, 600
 EXPANDED = 4.0
 #: Draws of the sign process.
 _DRAWS = 300
+#: A process whose predictions were off by a hundred of its standard deviations is not known any better for being off by
+#: more.
+_MOST_INFLATION = 1e4
 #: Rounding of the sums and products on the way to a log evidence of order one.
 _ROUNDING = 1e-9
 
@@ -73,8 +76,21 @@ class Assessment:
         return float(np.sqrt(np.sum(np.square(parts))))
 
 
-def assess(belief: Belief, nodes: Nodes, inflation: float, unseen: float, seed: np.random.SeedSequence) -> Assessment:
-    """Integrate the surrogate over the nodes and collect the parts of the error."""
+def assess(
+    belief: Belief,
+    nodes: Nodes,
+    inflation: float,
+    unseen: float,
+    seed: np.random.SeedSequence,
+    *,
+    bound: float = np.inf,
+) -> Assessment:
+    """Integrate the surrogate over the nodes and collect the parts of the error.
+
+    Process and curvature, inflated, are at most `bound` each: what the largest likelihood and the mass around it leave
+    open, however little the surrogate knows.
+    """
+    inflation = min(inflation, _MOST_INFLATION)
     value, error = nodes.log_integral()
     surrogate = belief.surrogate
     z, w = subset(nodes, _DOUBLE)
@@ -91,8 +107,8 @@ def assess(belief: Belief, nodes: Nodes, inflation: float, unseen: float, seed: 
     mean = float(weights @ shifts)
     return Assessment(
         value + mean,
-        float(np.sqrt(first)),
-        0.5 * max(each - first, 0.0),
+        min(float(np.sqrt(first)), bound / float(np.sqrt(inflation))),
+        min(0.5 * max(each - first, 0.0), bound / inflation),
         float(np.sqrt(weights @ (np.array(shifts) - mean) ** 2)),
         error,
         _boundary(belief, nodes, seed),

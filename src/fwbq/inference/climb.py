@@ -34,6 +34,9 @@ _TRUE = 2.0
 _RISING = 1.0
 #: Largest ratio of the geometric series in `Climb.ahead`: two rises determine it badly.
 _MOST_RATIO = 0.8
+#: Largest rise to the maximum of a model that is believed, and the least that a climb which has not arrived may be
+#: short of its top.
+_MOST_GAIN, _NOT_ARRIVED = 1e3, 0.3
 
 
 @dataclass(eq=False)
@@ -144,10 +147,10 @@ class Climb:
         s = np.random.default_rng(self.spent).standard_normal((_DIRECTIONS, len(self.best)))
         s /= np.linalg.norm(s, axis=1)[:, None]
         leverage = around.leverage(s)
-        worst = s[int(np.argmax(leverage))]
+        worst = np.asarray(s[int(np.argmax(leverage))], dtype=float)
         if leverage.max() <= _UNKNOWN:
             return None
-        return worst if worst @ model.slope >= 0.0 else -worst
+        return worst * (1.0 if worst @ model.slope >= 0.0 else -1.0)
 
     def _stencil(self, model: Quadratic) -> Array:
         self._kind = "stencil"
@@ -179,8 +182,8 @@ class Climb:
             spread = np.linalg.norm(np.linalg.solve(self.shape, (points - self.best).T), axis=0)
             self.radius = float(np.median(spread)) if moved or not true else self.radius
         elif self._kind == "step":
-            expected = float(self._predicted[self._leader])
-            ratio = rise / expected if expected > 0.0 else 0.0
+            hoped = float(self._predicted[self._leader])
+            ratio = rise / hoped if hoped > 0.0 else 0.0
             if np.isfinite(rise):
                 # Relative errors, the only ones to be compared while rises shrink by orders of magnitude.
                 size = np.abs(self._predicted) + abs(rise) + 1e-3
@@ -221,3 +224,20 @@ class Climb:
         before, last = np.diff([self._tops[i] for i in (-2 * quarter - 1, -quarter - 1, -1)])
         ratio = min(last / before, _MOST_RATIO) if before > 0.0 else _MOST_RATIO
         return float(last / (1.0 - ratio))
+
+    def short(self) -> float:
+        """Return how far below the top a climb that has not arrived may be, about one standard deviation.
+
+        What is `ahead`, the maximum of a concave model, the rise of the last two thirds of the evaluations, and the
+        slope along the longest axis of the trust region, for one standard deviation of the prior. Rotated products of
+        six shapes in four dimensions, 2 to 200 times narrower than the prior, stopped after 45 and 60 evaluations: the
+        first two held the top within 2.2 times their size in 71 % of 93 climbs, all four in 92 %.
+        """
+        rise = self.value - self._tops[len(self._tops) // 3] if self._tops else 0.0
+        gain, slope = 1.0, 0.0
+        if self.model is not None:
+            gain = min(self.model.gain(), _MOST_GAIN) if self.model.concave else 1.0
+            lengths = np.linalg.norm(self.shape, axis=0)
+            longest = int(np.argmax(lengths))
+            slope = float(abs(self.model.slope @ self.shape[:, longest])) / float(lengths[longest])
+        return max(gain, self.ahead(), float(np.hypot(rise, slope)), _NOT_ARRIVED)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .quadratic import Quadratic
 from .mixture import lower_root
+from .quadratic import Quadratic
 
 Array = NDArray[np.float64]
 

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln
 
 from .. import _validate
 from .._lock import Lock
@@ -20,6 +21,7 @@ from ..kernels import Kernel, Stationary
 from ..measures import Measure, as_measure
 from ..posterior import AnyAmplitude, checked_amplitude
 from ..process import KernelFamily
+from ..process.basis import basis_size
 from . import files
 from .acquisition import next_points
 from .assessment import Assessment, assess
@@ -62,8 +64,6 @@ _RISING = 0.5
 _PROBE, _WIDENED, _NEAR, _MOST_PROBES, _FALLEN = 5.0, 1.5, 0.7, 12, 3.0
 #: Log joint densities deeper than this below the top are raised to it: they matter to nothing, and squares stay finite.
 _DEEPEST = 1e7
-#: Standard deviation, at least, of a log evidence whose climbs have not arrived anywhere.
-_NOT_ARRIVED = 0.3
 #: While no prediction has been tested the variance is multiplied by one plus this; with every tested prediction the
 #: addition falls, like one over their number.
 _UNTESTED = 3.0
@@ -537,7 +537,9 @@ class EvidenceRun:
             ][:10]
         spent = sum(climb.spent for climb in self._climbs if climb.further)
         while self._starts:
-            room = self._n - len(self._values) >= 4 * self.dim and spent <= _FURTHER * self._n
+            # A run that goes on beyond its plan follows the starts that it had left waiting.
+            left, planned = self._n - len(self._values), max(self._n, len(self._values))
+            room = (left >= 4 * self.dim or left <= 0) and spent <= _FURTHER * planned
             i = self._starts.pop(0)
             if explains(self._modes, self._z[i], float(self._joint[i])):
                 continue
@@ -703,8 +705,10 @@ class EvidenceRun:
         rising = max(0.0, self._tops[-1] - before - _RISING)
         if self._climbs and not any(climb.arrived for climb in self._climbs):
             best = max(self._climbs, key=lambda climb: climb.value)
-            gain = best.model.gain() if best.model is not None and best.model.concave else 1.0
-            rising = float(np.hypot(rising, max(min(gain, 1e3), best.ahead(), _NOT_ARRIVED)))
+            rising = float(np.hypot(rising, best.short()))
+            if best.spent < basis_size("quadratic", self.dim):
+                # No model is determined yet: the top may be as far above the best value as that is above the others.
+                rising = max(rising, self._tops[-1] - float(np.median(self._joint[self._positive])))
         waiting = (
             sum(not explains(self._modes, self._z[i], float(self._joint[i])) for i in self._starts or [])
             if self._modes
@@ -719,6 +723,21 @@ class EvidenceRun:
         tail = np.maximum(np.exp(values) - 2.0 * np.exp(-0.5 * distances**2), 0.0)
         beyond = float(np.sum(tail)) * _PROBE / np.sqrt(2.0 * np.pi)
         return float(np.sqrt(rising**2 + missed**2 + beyond**2))
+
+    def _bound(self) -> float:
+        """Return a bound of what the surrogate may leave open: the log of the ratio of an upper to a lower bound of Z.
+
+        Under a prior the evidence is at most the largest likelihood, and about at least the mass within the trust
+        region of the highest climb, with a density within a factor e of the largest one seen. What is above the
+        likelihoods seen is `_unseen`. Infinite where nothing bounds the evidence: without a prior, or without climbs.
+        """
+        if isinstance(self._space, Free) or not self._climbs:
+            return np.inf
+        best = max(self._climbs, key=lambda climb: climb.value)
+        d = self.dim
+        log_ball = 0.5 * d * np.log(np.pi) - gammaln(0.5 * d + 1.0) + d * np.log(best.radius)
+        top = float(np.max(self._values))
+        return max(top - (self._tops[-1] - 1.0 + float(log_ball)), 1.0)
 
     # The result
 
@@ -787,7 +806,7 @@ class EvidenceRun:
             return None
         nodes = view.belief.final_nodes(view.nodes, *self._final, self._seed(3, n))
         unseen = self._unseen(view.belief)
-        terms = assess(view.belief, nodes, self._inflation(), unseen, self._seed(4, n))
+        terms = assess(view.belief, nodes, self._inflation(), unseen, self._seed(4, n), bound=self._bound())
         return Posterior(self._space, view.belief, nodes, terms)
 
     def _judge(self, terms: Assessment, belief: Belief, nodes: Nodes) -> Reason:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -399,6 +400,63 @@ def decay(size: int = 8, rng: Any = None) -> Likelihood:
     return Likelihood("decay", log, prior, tensor_log_evidence(joint, np.log(truth), 300, 9.0))
 
 
+def _skewed(t: Array) -> Array:
+    with np.errstate(over="ignore"):
+        return np.asarray(-t - np.exp(-t))
+
+
+#: Shapes of `rotated_product`, as log densities of a standardised coordinate.
+_SHAPES: tuple[Callable[[Array], Array], ...] = (
+    _skewed,
+    lambda t: -0.5 * t * t + log_ndtr(3.0 * t),
+    lambda t: -(t**4),
+    lambda t: -np.logaddexp(t, -t),
+    lambda t: -2.5 * np.log1p(t * t / 4.0),
+    lambda t: -np.abs(t),
+)
+
+
+def _product_log(x: Array, axes: Array, centre: Array, widths: Array, shapes: list[int]) -> Array:
+    t = (x @ axes - centre) / widths
+    return np.asarray(np.sum([_SHAPES[k](t[:, i]) for i, k in enumerate(shapes)], axis=0))
+
+
+def rotated_product(d: int = 2, narrower: float | None = None, rng: Any = None) -> Likelihood:
+    """Return a product of shapes along random axes: Gumbel, skew-normal, quartic, logistic, Student, Laplace.
+
+    `narrower` times narrower than the standard Gaussian prior; by default a factor between 2 and 200 at random. The
+    prior is the same along any axes, so that the evidence is a product of integrals over lines.
+    """
+    g = np.random.default_rng(rng)
+    factor = 2.0 * 100.0 ** g.uniform() if narrower is None else narrower
+    axes, _ = np.linalg.qr(g.standard_normal((d, d)))
+    widths = 2.0 ** g.uniform(-1.0, 1.0, d) / factor * g.choice([-1.0, 1.0], d)
+    centre, shapes = g.standard_normal(d), g.integers(len(_SHAPES), size=d).tolist()
+    value = sum(_line_integral(_SHAPES[k], c, w) for k, c, w in zip(shapes, centre, widths, strict=True))
+    log = partial(_product_log, axes=axes, centre=centre, widths=widths, shapes=shapes)
+    return Likelihood(f"rotated product d={d} x{factor:.3g}", log, _standard(d), float(value))
+
+
+def _line_integral(shape: Callable[[Array], Array], centre: float, width: float) -> float:
+    """Return the log of the integral of exp(shape((u - centre) / width)) under N(0, 1)."""
+
+    def log_joint(u: Any) -> Array:
+        return np.asarray(shape((np.asarray(u) - centre) / width) - 0.5 * np.square(u) - 0.5 * np.log(2.0 * np.pi))
+
+    around = abs(width) * np.linspace(-60.0, 60.0, 20_001)
+    tried = np.concatenate([centre + around, np.linspace(-10.0, 10.0, 20_001)])
+    mode = float(tried[np.argmax(log_joint(tried))])
+    top = float(log_joint(mode))
+    # Pieces that end where the integrand changes: its kink or bend at the centre, and at widths around the mode.
+    steps = abs(width) * np.array([0.0, 0.7, 2.0, 5.0, 12.0, 40.0])
+    edges = np.unique(np.clip(np.concatenate([[-12.0, 12.0, centre], mode - steps, mode + steps]), -12.0, 12.0))
+    pieces = [
+        quadrature.quad(lambda u: float(np.exp(log_joint(u) - top)), a, b, epsabs=1e-13 * abs(width), epsrel=1e-11)[0]
+        for a, b in pairwise(edges)
+    ]
+    return float(np.log(np.sum(pieces)) + top)
+
+
 #: Makers of instances, by family; every call with another seed is another problem of the same kind.
 LIKELIHOODS: dict[str, Callable[[Any], Likelihood]] = {
     "gaussian, d=1, 200 times narrower": lambda rng: gaussian(1, 200.0, rng),
@@ -416,6 +474,7 @@ LIKELIHOODS: dict[str, Callable[[Any], Likelihood]] = {
     "two modes": lambda rng: two_modes(rng=rng),
     "spike and slab": lambda rng: spike_and_slab(rng=rng),
     "ring": ring,
+    "rotated product": lambda rng: rotated_product(rng=rng),
     "funnel": funnel,
     "decay": lambda rng: decay(rng=rng),
 }
