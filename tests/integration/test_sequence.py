@@ -49,20 +49,6 @@ def test_points_of_a_sample_stay_in_it(monkeypatch):
     assert all((sample.points == point).all(axis=1).any() for point in points)
 
 
-def test_an_analytic_function_is_within_a_hundred_times_the_gauss_rule():
-    nodes, weights = np.polynomial.hermite_e.hermegauss(7)
-    weights = weights / weights.sum()
-    grid = np.stack(np.meshgrid(nodes, nodes, indexing="ij"), axis=-1).reshape(-1, 2)
-
-    def f(x):
-        return np.sin(1.2 * x[:, 0] + 1.0) * np.cos(1.2 * x[:, 1] + 0.5)
-
-    truth = np.sin(1.0) * np.cos(0.5) * np.exp(-1.44)
-    gauss = abs(np.outer(weights, weights).ravel() @ f(grid) - truth)
-    errors = [abs(fwbq.integrate(f, PLANE, n=49, rng=seed, progress=False).mean - truth) for seed in range(5)]
-    assert np.median(errors) < 100.0 * gauss
-
-
 def test_numbers_of_points_at_which_kernels_are_fitted():
     assert doublings(2, 100) == [8, 16, 32, 64]
     assert doublings(10, 60) == [15, 30, 60]

@@ -147,9 +147,11 @@ class CholeskyFactor:
 
     def solve(self, b: FloatArray) -> FloatArray:
         """Return (K + D)^-1 b for `b` of shape (n,) or (n, m)."""
+        if b.size == 0:
+            return b
         s = self.scale if b.ndim == 1 else self.scale[:, None]
-        x: FloatArray = scipy.linalg.cho_solve((self.lower, True), s * b, check_finite=False)
-        return s * x
+        x, _ = scipy.linalg.lapack.dpotrs(self.lower, s * b, lower=1)
+        return np.asarray(s * x)
 
     def whiten(self, b: FloatArray) -> FloatArray:
         """Return L^-1 S b, whose sum of squares is b' (K + D)^-1 b."""

@@ -163,9 +163,11 @@ def descend(
     scale = np.where(measure.scale > 0.0, measure.scale, 1.0)
     lower, upper = (np.asarray(measure.lower), np.asarray(measure.upper)) if box is None else box
     eps = float(np.finfo(float).eps)
+    mean_of_fixed = embedding.mean(fixed)
 
-    def error(points: FloatArray) -> tuple[float, float, FloatArray]:
-        K, z = kernel(points), embedding.mean(points)
+    def error(moved: FloatArray) -> tuple[float, float, FloatArray]:
+        K = kernel(np.concatenate([fixed, moved]))
+        z = np.concatenate([mean_of_fixed, embedding.mean(moved)])
         w = weigh(K, z)
         v = embedding.variance - 2.0 * (w @ z) + w @ (K @ w)
         size = np.abs(w)
@@ -173,11 +175,10 @@ def descend(
 
     def objective(y: FloatArray) -> tuple[float, FloatArray]:
         moved = y.reshape(start.shape) * scale
-        points = np.concatenate([fixed, moved])
-        v, floor, w = error(points)
+        v, floor, w = error(moved)
         if v <= floor:  # rounding error from here on: a flat floor ends the search
             return float(np.log(floor)), np.zeros_like(y)
-        gradient = kernel.gradient_sum(moved, points, w) - embedding.mean_gradient(moved)
+        gradient = kernel.gradient_sum(moved, np.concatenate([fixed, moved]), w) - embedding.mean_gradient(moved)
         gradient *= (2.0 / v) * w[len(fixed) :, None] * scale
         return float(np.log(v)), gradient.ravel()
 
@@ -190,6 +191,6 @@ def descend(
         options={"maxiter": max_iterations, "maxfun": 4 * max_iterations, "maxcor": CORRECTIONS, "ftol": TOLERANCE},
     )
     points = np.clip(result.x.reshape(start.shape) * scale, lower, upper)
-    v, floor, _ = error(np.concatenate([fixed, points]))
+    v, floor, _ = error(points)
     reason = "at the float64 floor" if v <= floor else result.message.strip().lower()
     return Descent(points, max(v, 0.0), f"{result.nit} iterations, {reason}")

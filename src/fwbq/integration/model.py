@@ -157,7 +157,7 @@ class KernelModel:
         if values.ndim == 2 and 1 < values.shape[1] <= SEPARATE_COLUMNS:
             columns = [np.ascontiguousarray(column) for column in values.T]
             posterior = ColumnPosteriors(
-                tuple(self._average(x, column, self._fit(x, column, draws=DRAWS)) for column in columns)
+                tuple(self._average(x, column, self._fit(x, column, draws=DRAWS, staged=False)) for column in columns)
             )
             found = self._fit(x, values, draws=0)
         else:
@@ -253,12 +253,12 @@ class KernelModel:
         components = tuple(self.given(x, values, member.kernel) for member in found.members)
         return AveragedPosterior(components, np.array([member.weight for member in found.members]))
 
-    def _fit(self, x: FloatArray, values: FloatArray, draws: int) -> Fit:
-        """Fit; values that were fitted before, and the first of them, are not searched again."""
+    def _fit(self, x: FloatArray, values: FloatArray, draws: int, *, staged: bool = True) -> Fit:
+        """Fit; values that were fitted before are not searched again, nor are the first of them (`staged`)."""
         return process.fit(
             x, self.frame.integrand(x, values), scale=self.prior.scale, families=self.families,
             prior_mean=self.prior_mean, shape=self.frame.ratio(x), draws=draws,
-            stages=doublings(self.prior.dim, len(x)), memory=self._memory,
+            stages=doublings(self.prior.dim, len(x)) if staged else (), memory=self._memory,
         )  # fmt: skip
 
     def _condition(self, rule: Rule, values: FloatArray) -> IntegralPosterior:
