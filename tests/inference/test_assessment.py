@@ -33,9 +33,8 @@ def belief(f=bent, size=20, cut=None, seed=0, reach=1.3):
 
 def assessed(b, **terms):
     nodes = b.nodes(1024, 8, np.random.SeedSequence(0))
-    given = {"inflation": 1.0, "unseen": 0.0, "bound": np.inf} | terms
-    seed = np.random.SeedSequence(1)
-    return assess(b, nodes, given["inflation"], given["unseen"], seed, bound=given["bound"]), nodes
+    given = {"inflation": 1.0, "bound": np.inf} | terms
+    return assess(b, nodes, given["inflation"], np.random.SeedSequence(1), bound=given["bound"]), nodes
 
 
 def test_a_gaussian_is_exact():
@@ -82,13 +81,14 @@ def test_no_part_lowers_the_whole(part):
     assert Assessment(0.0, **more).sd > Assessment(0.0, **given).sd
 
 
-def test_inflation_and_unseen_are_passed_on():
+def test_inflation_widens_what_the_surrogate_leaves_open():
     b = belief()
     plain, _ = assessed(b)
-    other, _ = assessed(b, inflation=4.0, unseen=0.7)
-    assert (other.inflation, other.unseen) == (4.0, 0.7)
+    other, _ = assessed(b, inflation=4.0)
+    assert (other.inflation, other.unseen) == (4.0, 0.0)
     assert other.log_evidence == plain.log_evidence
-    assert other.sd > max(plain.sd, 0.7)
+    assert other.surrogate == pytest.approx(np.hypot(2.0 * plain.process, 4.0 * plain.curvature))
+    assert other.sd > plain.sd
 
 
 def test_a_boundary_has_an_error_that_falls_with_points():

@@ -15,7 +15,7 @@ from scipy.special import logsumexp
 
 import fwbq
 from fwbq import EvaluationError
-from fwbq.problems.likelihoods import LIKELIHOODS, gaussian, two_modes
+from fwbq.problems.likelihoods import LIKELIHOODS, gaussian, rotated_product, two_modes
 
 
 def standard(d):
@@ -117,6 +117,18 @@ def test_data_copied_a_thousand_times():
     long = laplace(lambda x: 1000.0 * problem.log_likelihood(x) + problem.prior.log_density(x), often.posterior.mean)
     assert abs(often.log_evidence - long) < 4.0 * often.sd + 0.01
     assert often.sd < 0.05
+
+
+def test_a_climb_that_stops_short_is_settled_by_later_points():
+    # Exponential falls along turned axes stop climbs before they are sure of the top; the points that follow, chosen
+    # under the posterior, do not rise above it. Of 24 such problems at n = 100 two were left unknown.
+    found, errors = [], []
+    for seed in (300, 302, 304, 306, 604, 605):
+        problem = rotated_product(2, rng=seed)
+        found.append(evidence(problem.log_likelihood, problem.prior, n=100, rng=seed))
+        errors.append(abs(found[-1].log_evidence - problem.log_evidence))
+    assert sum(e.success for e in found) >= 4
+    assert all(error < 5.0 * e.sd for error, e in zip(errors, found, strict=True))
 
 
 # Priors

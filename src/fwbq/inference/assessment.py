@@ -62,11 +62,15 @@ class Assessment:
     inflation: float
 
     @property
+    def surrogate(self) -> float:
+        """What the surrogate leaves open: process and second order, widened by how far its predictions were off."""
+        return float(np.hypot(np.sqrt(self.inflation) * self.process, self.inflation * self.curvature))
+
+    @property
     def sd(self) -> float:
         """Root of the sum of the squares."""
         parts = (
-            np.sqrt(self.inflation) * self.process,
-            self.inflation * self.curvature,
+            self.surrogate,
             self.kernels,
             self.nodes,
             self.boundary,
@@ -80,12 +84,11 @@ def assess(
     belief: Belief,
     nodes: Nodes,
     inflation: float,
-    unseen: float,
     seed: np.random.SeedSequence,
     *,
     bound: float = np.inf,
 ) -> Assessment:
-    """Integrate the surrogate over the nodes and collect the parts of the error.
+    """Integrate the surrogate over the nodes and collect the parts of the error, but for what is unseen.
 
     Process and curvature, inflated, are at most `bound` each: what the largest likelihood and the mass around it leave
     open, however little the surrogate knows.
@@ -112,7 +115,7 @@ def assess(
         float(np.sqrt(weights @ (np.array(shifts) - mean) ** 2)),
         error,
         _boundary(belief, nodes, seed),
-        unseen,
+        0.0,
         inflation,
     )
 

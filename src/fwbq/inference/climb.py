@@ -36,7 +36,7 @@ _RISING = 1.0
 _MOST_RATIO = 0.8
 #: Largest rise to the maximum of a model that is believed, and the least that a climb which has not arrived may be
 #: short of its top.
-_MOST_GAIN, _NOT_ARRIVED = 1e3, 0.3
+_MOST_GAIN, NOT_ARRIVED = 1e3, 0.3
 
 
 @dataclass(eq=False)
@@ -240,4 +240,4 @@ class Climb:
             lengths = np.linalg.norm(self.shape, axis=0)
             longest = int(np.argmax(lengths))
             slope = float(abs(self.model.slope @ self.shape[:, longest])) / float(lengths[longest])
-        return max(gain, self.ahead(), float(np.hypot(rise, slope)), _NOT_ARRIVED)
+        return max(gain, self.ahead(), float(np.hypot(rise, slope)), NOT_ARRIVED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -26,7 +26,7 @@ from . import files
 from .acquisition import next_points
 from .assessment import Assessment, assess
 from .belief import Belief
-from .climb import Climb
+from .climb import NOT_ARRIVED, Climb
 from .mixture import lower_root
 from .modes import ABOVE, Mode, explains
 from .nodes import Nodes
@@ -62,6 +62,11 @@ _RISING = 0.5
 #: deviations, a dozen times at most. The density is said not to fall off when a value there is less than the last
 #: number below the top, in natural logarithms (a Cauchy density has fallen by four).
 _PROBE, _WIDENED, _NEAR, _MOST_PROBES, _FALLEN = 5.0, 1.5, 0.7, 12, 3.0
+#: A climb that has not arrived is held to be at the top when the error of the surrogate is below this, and twice as
+#: many points as a quadratic has coefficients have not risen by more than `_RISING`. Of 32 climbs on rotated products
+#: in two and four dimensions that held for twelve, all with errors below 0.4, and for none with an error above one; of
+#: 32 further problems 27 were then known, all within their intervals.
+_SETTLED = 1.0
 #: Log joint densities deeper than this below the top are raised to it: they matter to nothing, and squares stay finite.
 _DEEPEST = 1e7
 #: While no prediction has been tested the variance is multiplied by one plus this; with every tested prediction the
@@ -698,15 +703,22 @@ class EvidenceRun:
         # Few predictions say little: while there are none the standard deviation is doubled.
         return max(1.0, float(np.sum(squares * weights)) / total) * (1.0 + _UNTESTED / (total - 1.0))
 
-    def _unseen(self, belief: Belief) -> float:
-        """Return what a top that still rises, and starts that were not followed, may add to the log evidence."""
+    def _unseen(self, belief: Belief, surrogate_error: float) -> float:
+        """Return what a top that still rises, and starts that were not followed, may add to the log evidence.
+
+        Where no climb has arrived, the top may be as far above as the best of them says, unless later rounds have
+        settled the matter: enough points chosen under the surrogate posterior have not raised the top, and
+        `surrogate_error`, what the surrogate itself leaves open, is small.
+        """
         recent = max(self.dim + 2, len(self._tops) // 5)
         before = self._tops[-recent - 1] if len(self._tops) > recent else -np.inf
         rising = max(0.0, self._tops[-1] - before - _RISING)
         if self._climbs and not any(climb.arrived for climb in self._climbs):
-            best = max(self._climbs, key=lambda climb: climb.value)
-            rising = float(np.hypot(rising, best.short()))
-            if best.spent < basis_size("quadratic", self.dim):
+            best, coefficients = max(self._climbs, key=lambda climb: climb.value), basis_size("quadratic", self.dim)
+            since = len(self._tops) - int(np.argmax(np.array(self._tops) >= self._tops[-1] - _RISING))
+            settled = surrogate_error < _SETTLED and since >= 2 * coefficients
+            rising = float(np.hypot(rising, NOT_ARRIVED * coefficients / since if settled else best.short()))
+            if best.spent < coefficients:
                 # No model is determined yet: the top may be as far above the best value as that is above the others.
                 rising = max(rising, self._tops[-1] - float(np.median(self._joint[self._positive])))
         waiting = (
@@ -805,8 +817,8 @@ class EvidenceRun:
         if view is None or view.belief is None or view.nodes is None:
             return None
         nodes = view.belief.final_nodes(view.nodes, *self._final, self._seed(3, n))
-        unseen = self._unseen(view.belief)
-        terms = assess(view.belief, nodes, self._inflation(), unseen, self._seed(4, n), bound=self._bound())
+        terms = assess(view.belief, nodes, self._inflation(), self._seed(4, n), bound=self._bound())
+        terms = replace(terms, unseen=self._unseen(view.belief, terms.surrogate))
         return Posterior(self._space, view.belief, nodes, terms)
 
     def _judge(self, terms: Assessment, belief: Belief, nodes: Nodes) -> Reason:

@@ -222,14 +222,15 @@ def evidence_study(frame: pd.DataFrame, axes: Any = None) -> list[Axes]:
     ----------
     frame : DataFrame
         What `fwbq.studies.evidence.run` returns: columns ``n``, ``sd``, ``error``, ``covered``. Points above the line
-        are errors of more than two standard deviations.
+        are errors of more than two standard deviations. Values above 1e3, of runs that say they know nothing, are
+        drawn at 1e3, smaller ones than 1e-9 at 1e-9.
     """
     sizes = sorted(set(frame["n"]))
     drawn = panels(axes, len(sizes), (2.8 * len(sizes), 2.8), columns=len(sizes), sharex=True, sharey=True)
-    floor = 1e-9  # exact answers have no logarithm
+    floor, ceiling = 1e-9, 1e3  # exact answers have no logarithm
     for panel, n in zip(drawn, sizes, strict=True):
         part = frame[(frame["n"] == n) & np.isfinite(frame["sd"])]
-        sd, error = np.maximum(part["sd"], floor), np.maximum(part["error"], floor)
+        sd, error = np.clip(part["sd"], floor, ceiling), np.clip(part["error"], floor, ceiling)
         panel.plot([floor, 10.0], [2.0 * floor, 20.0], color=BLACK, linewidth=0.8)
         for held, marker in ((True, "."), (False, "x")):
             at = part["covered"] == held
