@@ -18,7 +18,7 @@ from fwbq import chema
 from fwbq.chema import KineticFamily
 from fwbq.designs import Spread
 from fwbq.selection import Evidences, map_probabilities
-from fwbq.selection.log_process import LogProcess, _fitted
+from fwbq.selection.log_process import LogProcess, fitted
 from fwbq.selection.nodes import nodes
 
 N = 200
@@ -117,7 +117,7 @@ def main():
             s = c.forward(x)
             cost, fit = seconds(lambda y=looped, s=s, a=a: LogProcess.fit(s, y[:, None], a), 2)
             alone += share * cost
-            searching, _ = seconds(lambda y=looped, s=s: _fitted(s, y[:, None] - y.max()), 2)
+            searching, _ = seconds(lambda y=looped, s=s: fitted(s, y[:, None] - y.max()), 2)
             cost, (log_z, _) = seconds(lambda y=looped, s=s, a=a, k=fit.kernel: one_posterior(s, y, a, k), 1)
             naive_fit += share * (searching + cost)
             worst = max(worst, abs(log_z - float(fit.evidences.centre[0])))
