@@ -1,6 +1,6 @@
 """
-The idea in pictures
-====================
+Integrals of functions through three, five and seven points
+===========================================================
 
 What is the integral of a function that was evaluated at a handful of points? A Gaussian process says which functions
 pass through the values; each of them has an integral; together they are a distribution over that one number.

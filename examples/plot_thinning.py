@@ -1,6 +1,6 @@
 """
-Thinning a Markov chain
-=======================
+Fifty states for a banana-shaped chain
+======================================
 
 A Markov chain gives thousands of correlated states, and each may have to start an expensive simulation. A few dozen of
 them, well chosen, have the same averages: ``fwbq.thin`` thins MCMC output better than keeping every hundredth state.

@@ -104,3 +104,11 @@ def test_every_example_has_its_place_in_the_gallery():
     namespace = {}
     exec((ROOT / "docs" / "gallery_order.py").read_text(), namespace)
     assert sorted(namespace["ORDER"]) == sorted(path.name for path in (ROOT / "examples").glob("*.py"))
+
+
+def test_no_two_pages_have_the_same_heading():
+    pages = [page.read_text() for page in PAGES[1:]] + [p.read_text() for p in (ROOT / "examples").glob("*.py")]
+    headings = [re.search(r"^(?:# (.+)|(.+)\n={5,})$", text, re.MULTILINE) for text in pages]
+    names = [match[1] or match[2] for match in headings if match]
+    assert len(names) > 30
+    assert sorted(set(names)) == sorted(names)
