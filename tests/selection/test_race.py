@@ -3,6 +3,7 @@
 import json
 import sqlite3
 import threading
+import warnings
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 
@@ -203,7 +204,7 @@ def test_an_amplitude_that_is_a_number(evidence):
 
 
 def test_length_scales_of_the_linear_process_are_found():
-    # A likelihood of width 0.1 and one of width 2 under priors of these scales: the class is fitted in units of them.
+    # The same likelihood and prior in two units: the class is fitted in units of the prior's scale.
     found = {}
     for scale in (1.0, 1e3):
         prior = fwbq.Gaussian([0.0], [[scale**2]])
@@ -236,6 +237,11 @@ def test_points_at_which_a_model_fails(options, tmp_path):
     fails, works = (found.points[found.names.index(name)] for name in ("fails", "works"))
     assert fails < 20
     assert works == (20 if not options else fails)
+    # Evaluations that fail are paid for too, and no others are lost to the total.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of the skipped points, and of the linear process
+        cut = run({"fails": models["fails"]}, n=40, budget=27, on_error="skip", **options)
+    assert cut.stages[-1].evaluations == 27
     with pytest.raises(ValueError, match="model 'never' failed at every point"):
         run({"never": fwbq.Model(lambda x: x[:, 0] * np.nan, PRIOR)}, n=10, on_error="skip", **options)
 

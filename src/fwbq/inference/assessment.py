@@ -20,8 +20,8 @@ _DOUBLE, _SIGNS = 1024, 600
 EXPANDED = 4.0
 #: Draws of the sign process.
 _DRAWS = 300
-#: A process whose predictions were off by a hundred of its standard deviations is not known any better for being off by
-#: more.
+#: Once predictions were off by a hundred standard deviations, the process says nothing there, and by how much more they
+#: were off is no information.
 _MOST_INFLATION = 1e4
 #: Rounding of the sums and products on the way to a log evidence of order one.
 _ROUNDING = 1e-9

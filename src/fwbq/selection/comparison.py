@@ -195,7 +195,7 @@ class Comparison:
 
     @property
     def reason(self) -> Reason:
-        """Why the run ended, for programs; `status` says it to people."""
+        """Why the run ended, for programs; `status` says it to people. BUDGET where a file does not say it."""
         return Reason(self.settings.get("reason", Reason.BUDGET.value))  # type: ignore[call-arg]
 
     @property

@@ -109,6 +109,11 @@ class Contenders:
             spent += len(rows)
 
     @property
+    def asked(self) -> int:
+        """Most points at which a model in contention was evaluated, or failed."""
+        return int(self._asked[self.active].max(initial=0))
+
+    @property
     def n_skipped(self) -> int:
         """Number of points at which a model failed."""
         return int(self._asked.sum() - self.counts().sum())

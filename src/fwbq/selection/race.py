@@ -287,7 +287,7 @@ def _affordable(runners: Sequence[Shared | Contenders], size: int, spent: int, l
     if limit is None:
         return size, False
     active = sum(len(runner.active) for runner in runners)
-    known = max((int(runner.counts()[runner.active].max(initial=0)) for runner in runners), default=0)
+    known = max((runner.asked for runner in runners if len(runner.active)), default=0)
     most = known + (limit - spent) // max(active, 1)
     return (size, False) if most >= size else (max(most, min(known, size)), True)
 

@@ -94,14 +94,16 @@ class Shared:
         self.active = np.arange(len(family.names))
         self.values = np.empty((0, len(family.names)))
         self._has_values = np.empty(0, dtype=bool)  # for each point of the design so far
+        #: Evaluations that failed; where one model fails at a point, those of all models in contention count.
+        self.n_skipped = 0
         #: Under the linear process: number of points and worst-case error of the rule, after each round.
         self.errors: list[tuple[int, float]] = []
         self._nodes: Nodes | None = None
 
     @property
-    def n_skipped(self) -> int:
-        """Number of evaluations of a model that failed: of a block that fails, those of all models count."""
-        return int(np.sum(~self._has_values)) * len(self.family.names)
+    def asked(self) -> int:
+        """Points at which the models in contention were evaluated, or failed."""
+        return len(self._has_values)
 
     def _points(self) -> Array:
         """Return the points at which values are known."""
@@ -125,6 +127,7 @@ class Shared:
         fresh[:, self.active] = values[kept]
         self.values = np.vstack([self.values, fresh])
         self._has_values = np.concatenate([self._has_values, kept])
+        self.n_skipped += int(np.sum(~kept)) * len(self.active)
         _validate.some_values_of(len(self.values), self.family.names[self.active[0]])
         return int(len(new) * len(self.active))
 
