@@ -12,7 +12,6 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
-from distributed import Client, LocalCluster
 
 from fwbq.evaluation.evaluator import Evaluator
 from fwbq.evaluation.journal import Journal
@@ -58,6 +57,8 @@ def commit(n=200):
 
 def main():
     """Print the table."""
+    from distributed import Client, LocalCluster
+
     print("one record reaches the disk in {:.1f}, {:.1f}, {:.1f} ms (quartiles)".format(*commit()))
     with (
         ThreadPoolExecutor(2) as threads,

@@ -374,3 +374,29 @@ def test_a_closed_journal_and_one_from_before_a_fork_refuse(path):
     assert "closed" in repr(journal)
     with pytest.raises(JournalError, match="is closed"):
         journal.record(points(1.0), [1.0])
+
+
+def test_openings_of_a_new_journal_at_once_all_succeed(tmp_path):
+    """Who looks while another creates the journal sees it whole or not at all."""
+    interval = sys.getswitchinterval()
+    failures = []
+
+    def begin(path, together):
+        together.wait()
+        try:
+            Journal(path, IDENTITY).close()
+        except JournalError as error:
+            failures.append(error)
+
+    sys.setswitchinterval(1e-6)  # let the threads interleave as often as they can
+    try:
+        for repeat in range(40):
+            together = threading.Barrier(4)
+            threads = [threading.Thread(target=begin, args=(tmp_path / f"{repeat}.db", together)) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert failures == []

@@ -250,7 +250,9 @@ class Journal:
             raise JournalError(f"journal {str(self.path)!r} is a directory; name a file in it") from error
         except OSError as error:
             raise JournalError(f"journal {str(self.path)!r} cannot be read: {error}") from error
-        if head and not head.startswith(_HEADER):
+        if not head:  # nothing was written yet; another process may be about to
+            return
+        if not head.startswith(_HEADER):
             raise JournalError(f"journal {str(self.path)!r}: {_MEANINGS['SQLITE_NOTADB']}")
         # SQLite reads a page that is cut short as if zeros followed, which may be somebody's values. Only a crash that
         # left a write-ahead log may leave such a page, and then the log holds it whole.
@@ -304,9 +306,12 @@ class Journal:
         return JournalError(f"journal {str(self.path)!r}: {_MEANINGS['SQLITE_CORRUPT']} ({how})")
 
     def _refuse_foreign(self, connection: sqlite3.Connection) -> None:
+        # One transaction, so that the three are of one moment: another process may be creating the journal right now.
+        connection.execute("BEGIN")
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        connection.execute("COMMIT")
         if application == _APPLICATION_ID and version > _FORMAT:
             raise JournalError(
                 f"journal {str(self.path)!r} has format {version}, this version of fwbq reads up to {_FORMAT}; "
