@@ -38,6 +38,19 @@ def test_a_batch_is_moved_together(measure, length, monkeypatch):
     assert np.all((moved > measure.lower) & (moved < measure.upper))
 
 
+def test_a_batch_that_others_follow_is_not_moved(monkeypatch):
+    def points(**more):
+        run = fwbq.Integration(PLANE, rng=0)
+        x = run.ask(8)
+        run.tell(x, np.sin(x.sum(axis=1)))
+        return run.ask(8, **more)
+
+    moved, followed = points(), points(more=True)
+    assert not np.array_equal(moved, followed)
+    monkeypatch.setattr(sequence, "MOVES", 0)
+    assert np.array_equal(followed, points(more=True))
+
+
 @pytest.mark.parametrize("kernel", [smooth(0.5, 0.01), fwbq.Matern52(0.5), fwbq.Matern12(0.5)], ids=repr)
 def test_a_rough_kernel_leaves_the_points_where_they_are(kernel, monkeypatch):
     assert np.array_equal(batch(kernel, SQUARE, monkeypatch, 15)[0], batch(kernel, SQUARE, monkeypatch, 0)[0])

@@ -174,7 +174,8 @@ def integrate(
         ) as evaluate,
     ):  # fmt: skip
         while reason is None:
-            points = run.ask(_batch(asked, limit, run.n_first, tol is not None, at_once))
+            batch = _batch(asked, limit, run.n_first, tol is not None, at_once)
+            points = run.ask(batch, more=tol is None and asked + batch < limit)
             asked += len(points)
             claim = run.forecast(points) if tol is not None and isinstance(amplitude, str) else None
             done = evaluate(points)

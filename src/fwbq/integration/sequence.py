@@ -27,7 +27,8 @@ CANDIDATES = 2048
 #: Under a kernel that is ExpQuad but for so small a remainder, a batch is moved together by so many steps of L-BFGS-B,
 #: up to so many points in all. On eight analytic functions under N(0, I) in two dimensions, six seeds each, errors at
 #: n = 49 were half as large (0.2 to 1.1 times, by function) for 15 % more time; 30 steps gained no more. A remainder
-#: of 0.4 %, as for 1 / (1 + x^2 + y^2), made errors twice as large.
+#: of 0.4 %, as for 1 / (1 + x^2 + y^2), made errors twice as large. To move the batches before the last one too gained
+#: nothing at n = 24, 49 and 100 (six functions, six seeds each).
 LARGEST_REMAINDER, MOVES, MOST_TO_MOVE = 1e-3, 15, 150
 #: Points of the first batch of `integrate`, at least.
 FIRST_BATCH = 8
@@ -58,6 +59,8 @@ def next_points(
     prior_mean: PriorMean,
     wanted: FloatArray,
     fewest: int = 0,
+    *,
+    together: bool = True,
 ) -> tuple[FloatArray, Reason | None, str]:
     """Return up to n points that are not among the known ones, and why there are fewer, if so.
 
@@ -81,6 +84,8 @@ def next_points(
     fewest : int
         Until there are so many points in all, the default fills the largest gaps when the kernel cannot tell further
         points apart.
+    together : bool
+        Whether the default moves the points to where they are best together, if the kernel is smooth.
 
     Returns
     -------
@@ -105,7 +110,7 @@ def next_points(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that a design has ended is said in the status
         rest = design.take(n - len(first)) if n > len(first) else known[:0]
-    smooth = _smooth_part(embedding) if len(rest) and len(there) + len(rest) <= MOST_TO_MOVE else None
+    smooth = _smooth_part(embedding) if together and len(rest) and len(there) + len(rest) <= MOST_TO_MOVE else None
     if smooth is not None and len(first) + len(rest) == n:
         rest = _moved(smooth, there, rest, candidates, prior_mean)
     points = np.concatenate([first, rest])
