@@ -5,7 +5,7 @@ import pytest
 
 import fwbq
 from fwbq.integration import sequence
-from fwbq.integration.sequence import doublings, next_points
+from fwbq.integration.sequence import fitted_at, next_points, next_total
 
 SQUARE = fwbq.Uniform([0.0, 0.0], [1.0, 1.0])
 PLANE = fwbq.Gaussian([0.0, 0.0], np.eye(2))
@@ -63,6 +63,29 @@ def test_points_of_a_sample_stay_in_it(monkeypatch):
 
 
 def test_numbers_of_points_at_which_kernels_are_fitted():
-    assert doublings(2, 100) == [8, 16, 32, 64]
-    assert doublings(10, 60) == [15, 30, 60]
-    assert doublings(1, 4) == [8]
+    assert fitted_at(2, 130) == [8, 32, 128]
+    assert fitted_at(10, 60) == [15, 60]
+    assert fitted_at(1, 4) == [8]
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [((2.0,), [8, 16, 32, 64, 128, 256]), ((1.5, 2.5), [8, 12, 20, 32, 48, 80, 128, 192])],
+    ids=["doubling", "patient"],
+)
+def test_batches_end_where_kernels_are_fitted(steps, expected):
+    totals = [0]
+    while len(totals) <= len(expected):
+        totals.append(next_total(totals[-1], 4, steps))
+    assert totals[1:] == expected
+    assert set(fitted_at(1, totals[-1])) <= set(totals)
+    assert next_total(33, 4, steps) == next_total(32, 4, steps)  # a batch of another size, then as if there were none
+
+
+@pytest.mark.parametrize("tol", [None, 1e-9])
+@pytest.mark.filterwarnings("ignore:tolerance .* not reached")
+def test_a_fit_goes_on_from_the_fit_before_it(tol):
+    """Nothing is searched but the points at which there was a fit."""
+    result = fwbq.integrate(lambda x: np.abs(x[:, 0] - 0.3), fwbq.Uniform([0.0], [1.0]), n=100, tol=tol, rng=0)
+    searched = sorted(len(key) // 16 for key in result.model._memory)  # a point and a value of eight bytes each
+    assert searched == [8, 32, 100]

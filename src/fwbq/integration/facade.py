@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable
 from concurrent.futures import Executor
@@ -24,7 +23,7 @@ from ..rules import PriorMean
 from .net import Method, integrate_on_net, reason_for_net
 from .result import IntegrationResult
 from .run import Integration
-from .sequence import FIRST_BATCH, chosen_together
+from .sequence import chosen_together, next_total
 
 FloatArray = NDArray[np.float64]
 
@@ -220,13 +219,10 @@ def _reached(run: Integration, tol: float, exhausted: bool) -> bool:
 def _batch(asked: int, limit: int, first: int, patient: bool, at_once: bool) -> int:
     """Return the size of the next batch.
 
-    With a kernel that is given and no tolerance, all points come in one batch. Otherwise a batch has as many points as
-    were asked for before, so that their number doubles; half as many under a tolerance (`patient`), which is looked at
-    after every batch. A design that chooses all its points together (`at_once`) gets the rest in one batch after the
-    first fit.
+    With a kernel that is given and no tolerance, all points come in one batch. Otherwise a batch doubles the number of
+    points; under a tolerance (`patient`), which is looked at after every batch, it is half or two thirds of those
+    before. A design that chooses all its points together (`at_once`) gets the rest in one batch after the first fit.
     """
     if (first == 0 and not patient) or (at_once and asked > 0):
         return limit - asked
-    if asked == 0:
-        return min(limit, max(first, FIRST_BATCH))
-    return min(limit - asked, math.ceil((0.5 if patient else 1.0) * asked))
+    return min(limit, next_total(asked, first, (1.5, 2.5) if patient else (2.0,))) - asked

@@ -25,14 +25,10 @@ from . import files
 from .forecast import Forecast
 from .model import KernelModel
 from .result import IntegrationResult
-from .sequence import FEWEST_BEFORE_RANK, chosen_together, first_points, next_points, spread
+from .sequence import FEWEST_BEFORE_RANK, REFIT_GROWTH, chosen_together, first_points, next_points, spread
 from .state import State
 
 FloatArray = NDArray[np.float64]
-
-#: The kernel for the choice of points is fitted anew when the number of values has grown by this factor since the last
-#: fit: all fits together then cost at most about twice as much as the last one, however many batches there are.
-REFIT_GROWTH = 2.0
 
 
 class Integration:

@@ -32,6 +32,11 @@ CANDIDATES = 2048
 LARGEST_REMAINDER, MOVES, MOST_TO_MOVE = 1e-3, 15, 150
 #: Points of the first batch of `integrate`, at least.
 FIRST_BATCH = 8
+#: The kernel for the choice of points is fitted anew when the number of values has grown by this factor since the last
+#: fit: all fits together then cost little more than the last one, however many batches there are. On 184 problems (all
+#: families of `fwbq.studies.coverage`) errors with a factor of 4 were 0.88 (n = 20) and 1.06 (n = 100) times those with
+#: a factor of 2 (geometric means, uncertain by 0.1), and coverage was the same.
+REFIT_GROWTH = 4
 #: That a fitted kernel cannot tell further points apart ends a run from so many points on. With fewer the kernel may
 #: have been fitted where f happens to be a polynomial: of |x - c| |x - e| on [0, 1] eleven points missed everything
 #: between c and e, and the error was 44 times the half-width of the interval.
@@ -245,9 +250,28 @@ def first_points(dim: int) -> int:
     return 2 * dim + 2 if dim <= 2 else dim + 5
 
 
-def doublings(dim: int, most: int) -> list[int]:
-    """Return the numbers of points at which `integrate` without a tolerance fits a kernel, up to `most`."""
+def fitted_at(dim: int, most: int) -> list[int]:
+    """Return the numbers of points at which `integrate` fits a kernel to choose further points, up to `most`."""
     sizes = [max(first_points(dim), FIRST_BATCH)]
-    while 2 * sizes[-1] <= most:
-        sizes.append(2 * sizes[-1])
+    while REFIT_GROWTH * sizes[-1] <= most:
+        sizes.append(REFIT_GROWTH * sizes[-1])
     return sizes
+
+
+def next_total(asked: int, first: int, steps: tuple[float, ...]) -> int:
+    """Return how many points there are after the next batch, if `asked` were asked for so far.
+
+    Parameters
+    ----------
+    asked : int
+        Zero, or more.
+    first : int
+        Points before the first fit.
+    steps : tuple of float
+        Between a fit and the next the totals are these multiples of the points of the fit, so that each fit finds the
+        points of the one before among its first and goes on from there.
+    """
+    size = max(first, FIRST_BATCH)
+    while asked >= REFIT_GROWTH * size:
+        size *= REFIT_GROWTH
+    return next(total for step in (1.0, *steps, REFIT_GROWTH) if (total := math.ceil(step * size)) > asked)
