@@ -70,8 +70,8 @@ def test_numbers_of_points_at_which_kernels_are_fitted():
 
 @pytest.mark.parametrize(
     ("steps", "expected"),
-    [((2.0,), [8, 16, 32, 64, 128, 256]), ((1.5, 2.5), [8, 12, 20, 32, 48, 80, 128, 192])],
-    ids=["doubling", "patient"],
+    [((), [8, 32, 128, 512]), ((1.5, 2.5), [8, 12, 20, 32, 48, 80, 128, 192])],
+    ids=["fits alone", "patient"],
 )
 def test_batches_end_where_kernels_are_fitted(steps, expected):
     totals = [0]

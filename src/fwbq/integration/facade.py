@@ -174,7 +174,7 @@ def integrate(
     ):  # fmt: skip
         while reason is None:
             batch = _batch(asked, limit, run.n_first, tol is not None, at_once)
-            points = run.ask(batch, more=tol is None and asked + batch < limit)
+            points = run.ask(batch, more=asked + batch < (limit if tol is None else min(limit, FEWEST_FOR_TOL)))
             asked += len(points)
             claim = run.forecast(points) if tol is not None and isinstance(amplitude, str) else None
             done = evaluate(points)
@@ -219,10 +219,11 @@ def _reached(run: Integration, tol: float, exhausted: bool) -> bool:
 def _batch(asked: int, limit: int, first: int, patient: bool, at_once: bool) -> int:
     """Return the size of the next batch.
 
-    With a kernel that is given and no tolerance, all points come in one batch. Otherwise a batch doubles the number of
-    points; under a tolerance (`patient`), which is looked at after every batch, it is half or two thirds of those
-    before. A design that chooses all its points together (`at_once`) gets the rest in one batch after the first fit.
+    With a kernel that is given and no tolerance, all points come in one batch. Otherwise a batch ends where the kernel
+    is fitted anew, at four times the points; under a tolerance (`patient`), which is looked at after every batch, it is
+    half or two thirds of those before. A design that chooses all its points together (`at_once`) gets the rest in one
+    batch after the first fit.
     """
     if (first == 0 and not patient) or (at_once and asked > 0):
         return limit - asked
-    return min(limit, next_total(asked, first, (1.5, 2.5) if patient else (2.0,))) - asked
+    return min(limit, next_total(asked, first, (1.5, 2.5) if patient else ())) - asked

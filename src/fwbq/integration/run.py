@@ -222,7 +222,7 @@ class Integration:
         """Return whether `half_width` may be below `tol`, judged by the most probable kernel alone.
 
         It is judged by the kernel of the last fit, for which one rule is enough, and if that may be, by the kernel of a
-        fit to all values. That fit is remembered for `half_width`, which averages over some eight kernels. Of 58
+        fit to all values. That fit is remembered for `half_width`, which averages over some five kernels. Of 58
         half-widths (eight families of `fwbq.studies.coverage`, tol = 1e-3) one in twenty was less than 0.54 of what the
         first kernel said, and none less than 0.78 of what the second said: hence the margins of 2 and 1.3. Where they
         are not enough, a run stops one batch later than it could.
