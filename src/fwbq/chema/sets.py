@@ -11,8 +11,8 @@ import numpy as np
 
 from .dataset import Dataset
 from .kinetics import IntArray
-from .pairs import ScreenRules, likely, sifted
-from .sieve import AT_ONCE, Found, Judge
+from .pairs import likely, sifted
+from .sieve import AT_ONCE, Found, Look
 
 __all__ = ["Listed", "Sets"]
 
@@ -49,12 +49,12 @@ class Sets:
         """Return the first enzymes."""
         return range(self.dataset.n_enzymes - self.size + 1)
 
-    def judged(self, judge: Judge, floor: float, rules: ScreenRules, part: int) -> tuple[Found, int]:
+    def found(self, look: Look, part: int) -> tuple[Found, int]:
         """Return what may be among the best of the sets that begin with an enzyme, and how many these are."""
         later = range(part + 1, self.dataset.n_enzymes)
         rest = np.array(list(combinations(later, self.size - 1)), dtype=np.intp)
         models = np.column_stack([np.full(len(rest), part), rest])
-        return sifted(self.dataset, judge, floor, self.truncated, models).keep(rules.top, rules.most), len(models)
+        return sifted(self.dataset, look, self.truncated, models), len(models)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +92,6 @@ class Listed:
         """Return consecutive pieces of the list, 2,000 models each."""
         return (self.index[i : i + AT_ONCE] for i in range(0, len(self.index), AT_ONCE))
 
-    def judged(self, judge: Judge, floor: float, rules: ScreenRules, part: IntArray) -> tuple[Found, int]:
+    def found(self, look: Look, part: IntArray) -> tuple[Found, int]:
         """Return what may be among the best of a piece, and its length."""
-        return sifted(self.dataset, judge, floor, self.truncated, part).keep(rules.top, rules.most), len(part)
+        return sifted(self.dataset, look, self.truncated, part), len(part)
