@@ -93,6 +93,11 @@ def test_the_quick_sums_lose_nothing_that_the_judge_keeps(data):
     kept = centre + width >= floor
     np.testing.assert_array_equal(found.models, every[kept])
     assert 50 <= len(found.models) < 1000 and found.dropped == np.sum(~kept)
+    # Before the last round the sieves alone decide, and keep more.
+    sifter = Sifter(Look(judge, floor, 50, 10_000, last=False), 2)
+    sifter.add(values, every.__getitem__)
+    early = {tuple(model) for model in sifter.found().models.tolist()}
+    assert early > {tuple(model) for model in found.models.tolist()} and len(early) < len(every)
     # What was dropped weighs what the judge says, but for what the sieves do not know of each.
     assert found.log_dropped == pytest.approx(np.logaddexp.reduce(centre[~kept]), abs=0.3)
 

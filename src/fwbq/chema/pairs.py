@@ -52,6 +52,8 @@ __all__ = ["Pairs", "ScreenRules", "Survivors", "screen", "survivors"]
 ROWS, COLUMNS = 128, 256
 # Rows of a task: the unit that an executor receives. Fixed, so that the answer does not depend on the executor.
 _STRIP = 256
+# Second enzymes times points whose columns are held at a time: 70 MB.
+_COLUMN_VALUES = 200_000
 # Models of a task of the later rounds. Pairs share the columns of their enzymes: at 100 points the likelihoods of one
 # among ten thousand enzymes take 35 microseconds with 2,000 of them, 25 with 10,000 or 20,000.
 _TASK = 10_000
@@ -64,6 +66,8 @@ _PILOT, _PILOT_MODELS = 32, 50_000
 # 0.03 in root mean square; of triples by 4 and 6 within 0.2 and 0.04. Twice the difference, as measured on the leading
 # models of the data at hand, is allowed for (`Judge.fitted`).
 _NODES = {1: (6, 16), 2: (4, 6, 12), 3: (4, 6)}
+# Models of which it is measured how many a round would leave.
+_SAMPLE = 2_000
 # Nodes per coordinate of the rule by which that is measured for triples; for pairs it is the rule of the comparison.
 _REFERENCE = {3: 10}
 # Nodes per coordinate of the judge for models with more enzymes: four thousand nodes in six dimensions.
@@ -210,20 +214,22 @@ def constant_part(parts: Sequence[Increments]) -> float:
 def _strip(dataset: Dataset, look: Look, first: int) -> Found:
     """Look at all pairs (a, b) with a in the strip that begins at `first` and a < b; keep what may be in the top."""
     last = min(first + _STRIP, dataset.n_enzymes)
-    parts = increments(dataset)
-    points = look.judge.points
+    parts, points, sifter = increments(dataset), look.judge.points, Sifter(look, 2)
     left = [_left(part, points, np.arange(first, last)) for part in parts]
-    right = [_right(part, points, np.arange(first, dataset.n_enzymes)) for part in parts]
-    kernel, sifter = BlockLikelihood(left, right, constant_part(parts)), Sifter(look, 2)
-    for i in range(0, last - first, ROWS):
-        rows = slice(i, min(i + ROWS, last - first))
-        for j in range(i, dataset.n_enzymes - first, COLUMNS):
-            columns = slice(j, min(j + COLUMNS, dataset.n_enzymes - first))
-            block = kernel(rows, columns)
-            sifter.add(
-                block.values, partial(places_in, rows, columns, first), counted=above_diagonal(rows, columns),
-                doubtful=block.collinear, error=block.error,
-            )  # fmt: skip
+    width = COLUMNS * max(1, _COLUMN_VALUES // (len(points) * COLUMNS))
+    for start in range(first, dataset.n_enzymes, width):
+        second = np.arange(start, min(start + width, dataset.n_enzymes))
+        kernel = BlockLikelihood(left, [_right(part, points, second) for part in parts], constant_part(parts))
+        for i in range(0, last - first, ROWS):
+            rows = slice(i, min(i + ROWS, last - first))
+            # Pairs are counted from `first`; the columns of the kernel, from `start`.
+            for j in range(max(start, first + i), second[-1] + 1, COLUMNS):
+                columns = slice(j - first, min(j + COLUMNS, second[-1] + 1) - first)
+                block = kernel(rows, slice(columns.start + first - start, columns.stop + first - start))
+                sifter.add(
+                    block.values, partial(places_in, rows, columns, first), counted=above_diagonal(rows, columns),
+                    doubtful=block.collinear, error=block.error,
+                )  # fmt: skip
     return sifter.found()
 
 
@@ -256,18 +262,22 @@ class ScreenRules:
         Probability that a log evidence leaves its interval, on either side.
     listed : int
         Models to keep after the last round at most.
+    adapt : bool
+        Whether, of the rounds before the last, only the one that promises the least work is made, if any: with more
+        points it takes longer and leaves fewer models to the last, as a sample of them shows.
     """
 
-    n: tuple[int, ...] = (20, 100)
+    n: tuple[int, ...] = (20, 50, 100)
     top: int = 1000
     most: int = 2_000_000
     level: float = 1e-3
     listed: int = 20_000
+    adapt: bool = False
 
     def __post_init__(self) -> None:
         sizes = tuple(_validate.count(size, "n", minimum=4) for size in self.n)
         if not sizes or list(sizes) != sorted(set(sizes)):
-            _checks.fail("`n` must be increasing numbers of points, such as (20, 100)")
+            _checks.fail("`n` must be increasing numbers of points, such as (20, 50, 100)")
         top = _validate.count(self.top, "top")
         most = max(_validate.count(self.most, "most"), top)
         level = _validate.probability(self.level, "level")
@@ -326,9 +336,18 @@ class Pairs:
     def __len__(self) -> int:
         return self.dataset.n_enzymes * (self.dataset.n_enzymes - 1) // 2
 
+    @property
+    def gain(self) -> float:
+        """How many times quicker a likelihood is in the first round: 0.02 against 0.25 microseconds."""
+        return 12.0
+
     def pilot(self) -> IntArray:
         """Return some models that are likely to be good."""
         return likely(self.dataset, 2)
+
+    def sample(self, count: int) -> IntArray:
+        """Return some pairs of any kind."""
+        return any_sets(self.dataset, 2, count)
 
     def parts(self) -> Iterable[int]:
         """Return the tasks of the first round."""
@@ -358,8 +377,15 @@ class Models(Protocol):
 
     def __len__(self) -> int: ...
 
+    @property
+    def gain(self) -> float:
+        """How many times quicker a likelihood is in the first round than in a later one."""
+
     def pilot(self) -> IntArray:
         """Return some models that are likely to be good, as columns of their enzymes, (m, size)."""
+
+    def sample(self, count: int) -> IntArray:
+        """Return some models of any kind, at most so many."""
 
     def parts(self) -> Iterable[Any]:
         """Return the tasks of the first round."""
@@ -393,16 +419,18 @@ def survivors(
     judges = [_judge(design[:n], places, size, rules.level) for n in rules.n]
     rounds: list[dict[str, int]] = []
     found = Found.nothing(size)
-    judge, floor = _pilot(models, judges[0], judges[-1], reference, rules.top)
+    begin, judge, floor = _pilot(models, judges, reference, rules)
     for step, n in enumerate(rules.n):
+        if step < begin or (rules.adapt and begin < step < len(judges) - 1):
+            continue
         entered = rounds[-1]["survived"] if rounds else len(models)
-        if step:
+        if rounds:
             best = np.argsort(-found.centre, kind="stable")
             judge, reached = _fitted(models, judges[step], reference, found.models[best], rules.top)
             floor = max(floor, reached)
         look = Look(judge, floor, rules.top, rules.most, last=n == rules.n[-1])
         with Progress(entered, f"screen at {n} points", progress) as bar:
-            if step == 0:
+            if not rounds:
                 tasks = in_order(executor, partial(models.found, look), models.parts())
             else:
                 tasks = in_order(executor, partial(_again, dataset, look, models.truncated), _tasks(found))
@@ -602,26 +630,50 @@ def likely(dataset: Dataset, size: int, truncated: bool = False) -> IntArray:
     return models
 
 
+def any_sets(dataset: Dataset, size: int, count: int) -> IntArray:
+    """Return `count` sets of `size` different enzymes, drawn at random, the same every time."""
+    rng = np.random.default_rng(0)
+    return np.sort([rng.choice(dataset.n_enzymes, size, replace=False) for _ in range(count)], axis=1)
+
+
 def _enough(top: int) -> int:
     """Return of how many leading models the intervals are computed to learn what the `top`-th lower bound is."""
     return max(2 * top, AT_ONCE)
 
 
-def _pilot(models: Models, first: Judge, last: Judge, reference: Nodes, top: int) -> tuple[Judge, float]:
-    """Return the judge of the first round, and the least upper bound that keeps a model.
+def _pilot(models: Models, judges: Sequence[Judge], reference: Nodes, rules: ScreenRules) -> tuple[int, Judge, float]:
+    """Return which round is the first, its judge, and the least upper bound that keeps a model.
 
-    The kernel is fitted to models that are likely to be good. That bound is the `top`-th of the lower ends of their
+    Kernels are fitted to models that are likely to be good. That bound is the `top`-th of the lower ends of their
     intervals, by the points of the last round: among ten thousand enzymes it is 3 higher than by the first 20 points,
-    and a third of the pairs are left after these.
+    and half of the pairs are left after these.
     """
-    likely = models.pilot()
-    values = block_at(increments(models.dataset), likely, first.points, truncated=models.truncated)[0]
-    judge = first.fitted(values, reference)
+    parts, likely = increments(models.dataset), models.pilot()
+    values = block_at(parts, likely, judges[0].points, truncated=models.truncated)[0]
+    judge = judges[0].fitted(values, reference)
     centre, _ = Sieve(judge.chain()[0])(values)
-    best = np.argsort(-centre, kind="stable")[: _enough(top)]
-    if first is last:
-        return judge, _floor(judge, values[:, best], top)
-    return judge, _fitted(models, last, reference, likely[best], top)[1]
+    best = np.argsort(-centre, kind="stable")[: _enough(rules.top)]
+    if len(judges) == 1:
+        return 0, judge, _floor(judge, values[:, best], rules.top)
+    last, floor = _fitted(models, judges[-1], reference, likely[best], rules.top)
+    if not rules.adapt:
+        return 0, judge, floor
+    some, leading, fitted, work = models.sample(_SAMPLE), likely[best[:LEADING]], [judge], list[float]()
+    for i, n in enumerate(rules.n[:-1]):
+        if i:
+            values = block_at(parts, leading, judges[i].points, truncated=models.truncated)[0]
+            fitted.append(judges[i].fitted(values, reference))
+        look = Look(fitted[i], floor, rules.top, rules.most, last=False)
+        left = len(sifted(models.dataset, look, models.truncated, some).models) / len(some)
+        # In units of one point for every model by the formulas of the first round.
+        work.append(n + models.gain * left * rules.n[-1])
+        if work[-1] <= rules.n[i + 1]:
+            break
+    else:
+        fitted.append(last)
+        work.append(rules.n[-1])
+    begin = int(np.argmin(work))
+    return begin, fitted[begin], floor
 
 
 def _fitted(models: Models, judge: Judge, reference: Nodes, best: IntArray, top: int) -> tuple[Judge, float]:

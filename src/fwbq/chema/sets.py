@@ -11,7 +11,7 @@ import numpy as np
 
 from .dataset import Dataset
 from .kinetics import IntArray
-from .pairs import likely, sifted
+from .pairs import any_sets, likely, sifted
 from .sieve import AT_ONCE, Found, Look
 
 __all__ = ["Listed", "Sets"]
@@ -41,9 +41,18 @@ class Sets:
     def __len__(self) -> int:
         return comb(self.dataset.n_enzymes, self.size)
 
+    @property
+    def gain(self) -> float:
+        """One: likelihoods of all rounds are computed in the same way."""
+        return 1.0
+
     def pilot(self) -> IntArray:
         """Return some models that are likely to be good."""
         return likely(self.dataset, self.size, self.truncated)
+
+    def sample(self, count: int) -> IntArray:
+        """Return some sets of any kind."""
+        return any_sets(self.dataset, self.size, count)
 
     def parts(self) -> Iterable[int]:
         """Return the first enzymes."""
@@ -83,9 +92,18 @@ class Listed:
     def __len__(self) -> int:
         return len(self.index)
 
+    @property
+    def gain(self) -> float:
+        """One: likelihoods of all rounds are computed in the same way."""
+        return 1.0
+
     def pilot(self) -> IntArray:
         """Return models spread evenly over the list."""
-        some = np.unique(np.linspace(0, len(self.index) - 1, _PILOT).astype(int))
+        return self.sample(_PILOT)
+
+    def sample(self, count: int) -> IntArray:
+        """Return models spread evenly over the list."""
+        some = np.unique(np.linspace(0, len(self.index) - 1, count).astype(int))
         return np.asarray(self.index[some])
 
     def parts(self) -> Iterable[IntArray]:

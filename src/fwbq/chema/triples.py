@@ -29,6 +29,7 @@ from .pairs import (
     BlockLikelihood,
     Factors,
     above_diagonal,
+    any_sets,
     constant_part,
     likely,
     places_in,
@@ -67,9 +68,18 @@ class Triples:
     def __len__(self) -> int:
         return comb(self.dataset.n_enzymes, 3)
 
+    @property
+    def gain(self) -> float:
+        """How many times quicker a likelihood is in the first round: 0.03 against 0.21 microseconds."""
+        return 7.0
+
     def pilot(self) -> IntArray:
         """Return some models that are likely to be good."""
         return likely(self.dataset, 3)
+
+    def sample(self, count: int) -> IntArray:
+        """Return some triples of any kind."""
+        return any_sets(self.dataset, 3, count)
 
     def parts(self) -> Iterable[range]:
         """Return runs of last enzymes with some ten thousand triples each, those with the most triples first."""
