@@ -147,13 +147,16 @@ def compare(
         "max_enzymes": max_enzymes if models is None else None,
         "rank_deficient_models": deficient,
     }
+    spread = None
     if rules is not None and found:
         settings |= {"screen": {"top": rules.top, "level": rules.level}, "stages": list(stages)}
         # What is left has been judged at so many points, and fewer would say less about it.
-        judged = min(each.rounds[-1]["n"] for each in found)
-        stages = tuple(size for size in stages if size >= judged) or stages[-1:]
+        spread = min(each.rounds[-1]["n"] for each in found)
+        stages = tuple(size for size in stages if size >= spread) or stages[-1:]
     settings |= options.pop("settings", {})
-    result = compare_families(families, n=n, stages=stages, earlier=earlier, settings=settings, **options)
+    result = compare_families(
+        families, n=n, stages=stages, earlier=earlier, spread=spread, settings=settings, **options
+    )
     return with_screened(result, found) if found else result
 
 

@@ -193,6 +193,7 @@ def compare_families(
     rng: Any = None,
     progress: bool | None = None,
     earlier: Sequence[Earlier | None] | None = None,
+    spread: int | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> Comparison:
     """:func:`compare_models` for models that are evaluated as blocks; arguments as there.
@@ -204,6 +205,9 @@ def compare_families(
     earlier : sequence of Earlier or None, optional
         What is known of the models of each family; None: nothing. Models that cannot win by that are not evaluated,
         unless ``race=False``, and their evidences are the earlier ones.
+    spread : int, optional
+        Of shared points, how many are spread over the prior. Further ones are chosen for the leading models, where
+        their likelihoods are large: see :func:`fwbq.selection.leaders.telling_nodes`. By default all are spread.
     settings : mapping, optional
         What the result is to remember beside the arguments, JSON-able.
     """
@@ -224,7 +228,7 @@ def compare_families(
         if evidence == "log" and isinstance(family, ModelFamily) and family.coordinates is None:
             runners.append(Contenders(family, first, sizes[-1], kernel, checked, design, seed))
         else:
-            runners.append(Shared(family, first, evidence, kernel, checked, design, seed))
+            runners.append(Shared(family, first, evidence, kernel, checked, design, seed, spread))
         first += len(family.names)
 
     evidences, points = Evidences.empty(len(names)), np.zeros(len(names), dtype=np.intp)
