@@ -60,7 +60,9 @@ def compare(
 
     However many models there are: more than 5,000 are screened first, as :func:`fwbq.chema.pairs.screen` says. A model
     is dropped only if at least 1,000 others with as many enzymes are better even when numerical errors are allowed for;
-    ``rest`` has the number of the dropped ones and the sum of their evidences.
+    ``rest`` has the number of the dropped ones and the sum of their evidences. Of the others those that can still win
+    are compared, at points chosen for them beyond those of the screen, and the rest are listed with the evidence that
+    the screen found.
 
     Parameters
     ----------
@@ -84,8 +86,8 @@ def compare(
     n : int, optional
         Most points for each model; 200 by default.
     stages : sequence of int, optional
-        Sizes of the rounds; by default 10, 20, 50, 100, 200 up to `n`. Where models are screened, those up to 50 points
-        that the screen has gone through are left out.
+        Sizes of the rounds; by default 10, 20, 50, 100, 200 up to `n`. Where models are screened, those that the screen
+        has gone through are left out.
     screen : bool or ScreenRules, optional
         Whether models are screened, and by which rules. By default more than 5,000 are, unless `prior`, `kernel`,
         `design` or `budget` is given, or ``race=False``. The journal does not hold the screen: a restart repeats it.
