@@ -46,7 +46,10 @@ def test_screened_models_are_a_comparison_like_any_other(data, max_enzymes, tmp_
         rel=0.2,
     )
     screened = sum(r["models"] * r["n"] for r in found.settings["rounds"])
-    assert found.n_evaluations == screened + int(found.points.sum())
+    compared = sum(stage.contenders * new for stage, new in zip(found.stages, (20, 30), strict=True))
+    assert found.n_evaluations == screened + compared
+    # What cannot win by the evidence of the screen is listed with it, and not evaluated again.
+    assert found.stages[0].contenders < len(found) and set(found.points) == {20, 50}
     found.save(tmp_path / "comparison.json")
     again = Comparison.load(tmp_path / "comparison.json")
     assert again.names == found.names and again.rest.count == found.rest.count
