@@ -35,8 +35,8 @@ LARGEST_REMAINDER, MOVES, MOST_TO_MOVE = 1e-3, 15, 150
 FIRST_BATCH = 8
 #: The kernel for the choice of points is fitted anew when the number of values has grown by this factor since the last
 #: fit: all fits together then cost little more than the last one, however many batches there are. On 184 problems (all
-#: families of `fwbq.studies.coverage`) errors with a factor of 4, and no batches in between, were 0.90 (n = 20) and 0.97
-#: (n = 100) times those with a factor of 2 (geometric means, uncertain by 0.1), and coverage was the same.
+#: families of `fwbq.studies.coverage`) errors with a factor of 4, and no batches in between, were 0.90 (n = 20) and
+#: 0.97 (n = 100) times those with a factor of 2 (geometric means, uncertain by 0.1), and coverage was the same.
 REFIT_GROWTH = 4
 #: That a fitted kernel cannot tell further points apart ends a run from so many points on. With fewer the kernel may
 #: have been fitted where f happens to be a polynomial: of |x - c| |x - e| on [0, 1] eleven points missed everything
@@ -131,7 +131,7 @@ def next_points(
 
 def _candidates(known: int, n: int) -> int:
     """Return how many points a batch of n after `known` others is chosen from; no fewer than four for each of them."""
-    wanted = 2 ** math.ceil(math.log2(CANDIDATES_EACH * (known + n)))
+    wanted = 1 << (CANDIDATES_EACH * (known + n) - 1).bit_length()
     return max(min(max(wanted, FEWEST_CANDIDATES), MOST_CANDIDATES), 4 * n)
 
 
