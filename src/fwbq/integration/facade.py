@@ -70,7 +70,7 @@ def integrate(
     Evaluates f at evenly spread points, finds length-scales and smoothness from the values, adds batches of points that
     lower the error most under the kernel found, with a few close to the edges of the support, finds the kernel again
     each time there are four times as many values, and stops at `n` evaluations, at `tol`, or when in double precision
-    the kernel cannot tell further points apart. The answer is averaged over the kernels that the values leave plausible.
+    the kernel cannot tell further points apart. The answer is averaged over kernels that the values leave plausible.
 
     Parameters
     ----------
