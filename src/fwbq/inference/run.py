@@ -429,20 +429,20 @@ class EvidenceRun:
         values = np.array([plan.values[key] for key in keys])
         known = ~np.isnan(values)
         self._lost = np.vstack([self._lost, plan.z[~known]])
+        aside = np.arange(len(keys)) >= len(keys) - plan.exploring
         if plan.kind == "climb":
             start = 0
             joint = np.where(known, values, -np.inf) + self._space.log_prior(plan.z)
             for climb, size in plan.climbs:
                 part = slice(start, start + size)
                 climb.learn(plan.z[part], self._strange(climb, plan.z[part], joint[part]))
+                aside[part] = climb.further and self._rounds > 0
                 start += size
-        z, x, values = plan.z[known], plan.x[known], values[known]
-        exploring = np.arange(len(keys))[known] >= len(keys) - plan.exploring
-        remote = self._remote_of(z, values, exploring)
+        z, x, values, aside = plan.z[known], plan.x[known], values[known], aside[known]
         if plan.kind == "round":
-            self._remember(z[~exploring], values[~exploring])
-            self._follow(z, values, exploring)
-        self._add(z, x, values, remote)
+            self._remember(z[~aside], values[~aside])
+            self._follow(z, values, aside)
+        self._add(z, x, values, self._deep(z, values, aside))
 
     def _strange(self, climb: Climb, z: Array, joint: Array) -> Array:
         """Return the values that a climb learns: a further one must not be led away by what is known already.
@@ -624,6 +624,7 @@ class EvidenceRun:
         self._finished += int(climb.arrived)
         found = Mode(Quadratic(top, float(peak(top[None])[0]), np.zeros(self.dim), peak.curvature))
         self._modes = sorted([*self._modes, found], key=lambda mode: -mode.peak.constant)
+        self._fresh = None  # a look at the result between the climb's last value and now did not know of the mode
 
     def _round(self) -> _Plan | None:
         view = self._look()
@@ -684,16 +685,16 @@ class EvidenceRun:
         rows = [len(self._values) + int(i) for i in np.argsort(-g, kind="stable") if high[i]]
         self._starts = rows + (self._starts or [])
 
-    def _remote_of(self, z: Array, values: Array, exploring: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return which points are no data for the surrogate: exploring ones that are as low as expected, and deep.
+    def _deep(self, z: Array, values: Array, some: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which of `some` points are so deep below the top that they say nothing of the mass there is.
 
-        They say that there is no mass around them, and nothing of the mass that there is.
+        Those of an exploration, and of the climbs it leads to, are then no data for the surrogate: what it would learn
+        from them of its amplitude and length-scales is wrong where the mass is.
         """
-        if not exploring.any():
-            return exploring
-        g = values + self._space.log_prior(z)
-        deep = depth_noise(np.append(g, self._tops[-1]), self.dim)[:-1] > 0.0
-        return np.asarray(exploring & deep & (g <= self._expected(z)))
+        if not some.any():
+            return some
+        g = np.append(values + self._space.log_prior(z), self._tops[-1])
+        return np.asarray(some & (depth_noise(g, self.dim)[:-1] > 0.0))
 
     def _probes(self, view: _View) -> Array | None:
         """Return points far out on every axis where a log joint density has no prior to bound it; None when known.
@@ -884,9 +885,9 @@ class EvidenceRun:
                     values = np.array([self._plan.values[(self._plan.x[i] + 0.0).tobytes()] for i in rows])
                     known = ~np.isnan(values)
                     at = np.array(rows, dtype=int)[known]
+                    z, values = self._plan.z[at], values[known]
                     exploring = at >= len(self._plan.x) - self._plan.exploring
-                    remote = self._remote_of(self._plan.z[at], values[known], exploring)
-                    self._add(self._plan.z[at], self._plan.x[at], values[known], remote)
+                    self._add(z, self._plan.x[at], values, self._deep(z, values, exploring))
                 self._answer = self.n_evaluations, self._conclude()
             finally:
                 if self._plan is not None:
