@@ -68,7 +68,7 @@ class Climb:
         Whether it began after the first climb had ended, from a point that the modes do not explain; such a climb
         begins with a point on every axis.
     deep : bool
-        Whether a further climb began so deep that it would not be worth its evaluations if it led to a known mode.
+        Whether a further climb began so deep below the top that its start says nothing of the known mass.
     joined : int
         How many steps of a further climb led up to ground that was known already.
     arrived : bool

@@ -76,9 +76,11 @@ _UNTESTED = 3.0
 #: A climb from an exploring point ends when so many of its steps led to higher ground that was known already. Points on
 #: known ground count for it as lower than its start by the second number, in natural logarithms: as failed steps.
 _JOINED, _FAILED = 2, 20.0
-#: A start deeper below the top than these, for any and for each dimension, in natural logarithms, is followed only as
-#: long as no climb from so deep ended on known ground: where all tails are higher than expected, one climb says so.
+#: A spread point deeper below the top than these, for any and for each dimension, in natural logarithms, is no start.
 _WORTH, _WORTH_PER_DIMENSION = 60.0, 10.0
+#: Exploring points that are no data for the surrogate are starts until so many climbs from them ended on known ground:
+#: where all tails are higher than expected, two climbs say so.
+_VAIN = 2
 #: The exploring points come this many times faster than their share, so that what they find can still be climbed.
 _AHEAD = 4.0
 #: How far the process can be trusted is judged by the errors of the last so many predictions.
@@ -579,8 +581,8 @@ class EvidenceRun:
             left, planned = self._n - len(self._values), max(self._n, len(self._values))
             room = (left >= 4 * self.dim or left <= 0) and spent <= _FURTHER * planned
             i = self._starts.pop(0)
-            deep = bool(self._joint[i] <= self._worth)
-            if explains(self._modes, self._z[i], float(self._joint[i])) or (deep and self._vain):
+            deep = bool(self._remote[i])
+            if explains(self._modes, self._z[i], float(self._joint[i])) or (deep and self._vain >= _VAIN):
                 continue
             if not room:
                 self._starts.insert(0, i)
@@ -838,7 +840,7 @@ class EvidenceRun:
         if value <= self._worth or explains(self._modes, self._z[i], value):
             return False
         if i < self._first or self._remote[i]:
-            return True
+            return i < self._first or self._vain < _VAIN
         row = int(np.sum((self._positive & ~self._remote)[:i]))
         errors, variances = belief.surrogate.regression.leave_one_out()
         return bool(errors[row] > SURPRISE * np.sqrt(belief.surrogate.amplitude * variances[row]) + ABOVE)
