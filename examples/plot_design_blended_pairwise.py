@@ -33,3 +33,23 @@ for name, design in (("blended pairwise", pairwise), ("fully corrective", correc
     print(f"{name}: error {rule.mmd:.4f}, least weight {rule.weights.min():.1e}, sum |w| {rule.sum_abs_weights:.4f}")
 herding = fwbq.FrankWolfe(embedding, candidates=3000, rng=0).rule(64)
 print(f"herding with as many points: {herding.mmd:.4f}")
+
+# %%
+# Points that stand alone get large weights, neighbours share theirs. Herding gives all points the same weight, and
+# Bayesian quadrature weights at the points of SBQ are in part negative.
+
+# sphinx_gallery_thumbnail_number = 2
+sbq = fwbq.SBQ(embedding, candidates=3000, rng=0).rule(64)
+shown = (
+    (corrective.rule(64), "fully corrective", plots.BLUE),
+    (sbq, "SBQ", plots.ORANGE),
+    (herding, "herding", plots.GREEN),
+)
+with plots.style():
+    figure, ax = plt.subplots(figsize=(4.6, 3.2))
+    for rule, name, colour in shown:
+        ax.step(range(len(rule)), sorted(rule.weights, reverse=True), where="mid", color=colour, label=name)
+    ax.axhline(0.0, color=plots.BLACK, linewidth=0.8)
+    ax.set(xlabel="points, by weight", ylabel="weight")
+    ax.legend()
+plt.show()

@@ -37,6 +37,7 @@ for name, design in (("FW", herding), ("FWLS", search)):
 # %%
 # The trace holds error, step and duality gap of every iterate. The gap bounds what is left to gain over the candidates.
 
+# sphinx_gallery_thumbnail_number = 2
 trace = herding.trace
 with plots.style():
     figure, ax = plt.subplots(figsize=(4.6, 3.2))

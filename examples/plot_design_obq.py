@@ -25,6 +25,21 @@ plots.rule(obq, axes[1], title=f"OBQ: error {obq.mmd:.3f}")
 plt.show()
 
 # %%
+# The same in one picture: where each point of SBQ went.
+
+# sphinx_gallery_thumbnail_number = 2
+moved = fwbq.refine(sbq).points
+with plots.style():
+    figure, ax = plt.subplots(figsize=(4.6, 3.6))
+    for start, end in zip(sbq.points, moved, strict=True):
+        ax.annotate("", end, start, arrowprops={"arrowstyle": "->", "color": "grey", "shrinkA": 3, "shrinkB": 3})
+    ax.scatter(*sbq.points.T, s=28, facecolors="none", edgecolors=plots.BLUE, label="SBQ")
+    ax.scatter(*moved.T, s=28, color=plots.ORANGE, label="moved together")
+    ax.set(xlabel="$x_1$", ylabel="$x_2$")
+    ax.legend()
+plt.show()
+
+# %%
 # ``refine`` does the same from any rule, and keeps its kind: a rule with equal weights keeps equal weights.
 
 herding = fwbq.FrankWolfe(embedding, candidates=3000, rng=0).rule(25)

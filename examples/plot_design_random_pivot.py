@@ -27,6 +27,19 @@ plt.show()
 # %%
 # Its errors vary from seed to seed; SBQ on the same candidates has one.
 
-errors = [fwbq.RandomPivot(embedding, candidates=design.candidates, rng=seed).rule(50).mmd for seed in range(5)]
-print("five seeds, n = 50:", "  ".join(f"{e:.4f}" for e in errors))
-print(f"SBQ, n = 50:        {fwbq.SBQ(embedding, candidates=design.candidates).rule(50).mmd:.4f}")
+# sphinx_gallery_thumbnail_number = 2
+sizes = (10, 20, 50, 100)
+pivots = [fwbq.RandomPivot(embedding, candidates=design.candidates, rng=seed) for seed in range(5)]
+greedy = fwbq.SBQ(embedding, candidates=design.candidates)
+with plots.style():
+    figure, ax = plt.subplots(figsize=(4.6, 3.2))
+    for number, pivot in enumerate(pivots):
+        label = "random pivots, five seeds" if number == 0 else None
+        ax.loglog(sizes, [pivot.rule(n).mmd for n in sizes], "o", color=plots.BLUE, alpha=0.6, label=label)
+    ax.loglog(sizes, [greedy.rule(n).mmd for n in sizes], color=plots.ORANGE, label="SBQ")
+    ax.set(xlabel="number of points $n$", ylabel="error of the rule")
+    ax.legend()
+plt.show()
+
+print("five seeds, n = 50:", "  ".join(f"{pivot.rule(50).mmd:.4f}" for pivot in pivots))
+print(f"SBQ, n = 50:        {greedy.rule(50).mmd:.4f}")

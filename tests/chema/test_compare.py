@@ -46,7 +46,10 @@ def test_screened_models_are_a_comparison_like_any_other(data, max_enzymes, tmp_
         rel=0.2,
     )
     screened = sum(r["models"] * r["n"] for r in found.settings["rounds"])
-    assert found.n_evaluations == screened + int(found.points.sum())
+    compared = sum(stage.contenders * new for stage, new in zip(found.stages, (20, 30), strict=True))
+    assert found.n_evaluations == screened + compared
+    # What cannot win by the evidence of the screen is listed with it, and not evaluated again.
+    assert found.stages[0].contenders < len(found) and set(found.points) == {20, 50}
     found.save(tmp_path / "comparison.json")
     again = Comparison.load(tmp_path / "comparison.json")
     assert again.names == found.names and again.rest.count == found.rest.count
@@ -63,6 +66,17 @@ def test_more_than_five_thousand_models_are_screened_without_being_asked():
     # The paper evaluates every model at every point; ten of them are too few for its leader, and that is said.
     with pytest.warns(RuntimeWarning, match="is carried by"):
         assert compare(many, n=10, rng=0, method="sbq").rest is None
+
+
+def test_more_than_five_thousand_single_enzymes_are_screened():
+    many = Dataset.simulate(5001, rng=2, noise=0.01, regulators=1)
+    singles = [(name,) for name in many.names]
+    found = compare(many, models=singles, n=50, rng=0)
+    full = compare(many, models=singles, n=50, screen=False, rng=0)
+    assert found.n_models == len(full) == 5001 and 1000 <= len(found) < 4000 and found.best == full.best
+    order = np.argsort(-full.evidences.log_median)
+    assert {full.names[i] for i in order[:1000]} <= set(found.names)
+    assert all(agrees(found, full, full.names[i]) for i in order[:5])
 
 
 def test_models_with_more_enzymes_begin_with_more_points():

@@ -1,4 +1,5 @@
 from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -7,6 +8,7 @@ from scipy.special import logsumexp
 from fwbq.chema import Dataset, KineticFamily, compare, log_likelihood_block, pairs, prior
 from fwbq.chema.kinetics import increments
 from fwbq.selection.nodes import nodes
+from fwbq.studies import calibration
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +114,54 @@ def test_the_executor_and_the_strips_do_not_change_the_answer(data, monkeypatch)
     monkeypatch.setattr(pairs, "_STRIP", 64)
     monkeypatch.setattr(pairs, "ROWS", 7)
     assert pairs.screen(data, n=(10, 20), top=20, rng=0).names == alone.names
+
+
+def test_columns_held_at_a_time_do_not_change_the_answer(data, monkeypatch):
+    rules = pairs.ScreenRules((10, 20), top=20)
+    every = pairs.survivors(pairs.Pairs(data), rules)
+    monkeypatch.setattr(pairs, "ROWS", 8)
+    monkeypatch.setattr(pairs, "COLUMNS", 8)
+    monkeypatch.setattr(pairs, "_STRIP", 20)
+    monkeypatch.setattr(pairs, "_COLUMN_VALUES", 1)  # eight columns
+    some = pairs.survivors(pairs.Pairs(data), rules)
+    np.testing.assert_array_equal(some.models, every.models)
+    assert [row["models"] for row in some.rounds] == [row["models"] for row in every.rounds]
+    # Products of other blocks are rounded otherwise, in float64 before the logarithm in float32.
+    np.testing.assert_allclose(some.evidences.centre, every.evidences.centre, atol=1e-9)
+    assert some.dropped + len(some.models) == 1770
+
+
+@pytest.mark.parametrize(("rng", "noise", "end", "adapt"), [(6, 0.01, 10.0, False), (9, 0.008, 20.0, True)])
+def test_none_of_the_true_best_is_lost(rng, noise, end, adapt):
+    """Against evidences of all pairs by a rule of 4,096 nodes, whose error is measured on the leading ones."""
+    data = Dataset.simulate(60, rng=rng, noise=noise, times=np.linspace(0.0, end, 21))
+    every = np.array(list(combinations(range(60), 2)))
+    names = pairs.named(data, every.tolist())
+    truth = calibration.tensor_sum(data, names, 16)
+    leading = np.argsort(-truth)[:120]
+    finer = calibration.tensor_sum(data, [names[i] for i in leading], 24)
+    error = np.abs(finer - truth[leading]).max()
+    assert error < 0.05
+    found = pairs.survivors(pairs.Pairs(data), pairs.ScreenRules((20, 50, 100), top=100, adapt=adapt))
+    kept = {tuple(model) for model in found.models.tolist()}
+    best = every[truth >= truth[leading[99]] - 2 * error]
+    assert {tuple(model) for model in best.tolist()} <= kept
+    assert 100 <= len(kept) < 885 and len(kept) + found.dropped == 1770
+    # What is handed to the comparison holds the truth: five standard deviations of a Student-t with 99 degrees of
+    # freedom are exceeded by one in a million.
+    place = {tuple(model): i for i, model in enumerate(found.models.tolist())}
+    at = [place[tuple(every[i])] for i in leading[:30]]
+    assert np.all(np.abs(found.evidences.centre[at] - finer[:30]) < 5.0 * found.evidences.scale[at])
+
+
+@pytest.mark.parametrize(("gain", "expected"), [(0.0, [20, 100]), (1e9, [100])])
+def test_the_first_round_is_the_one_of_least_work(data, monkeypatch, gain, expected):
+    monkeypatch.setattr(pairs.Pairs, "gain", gain)
+    found = pairs.survivors(pairs.Pairs(data), pairs.ScreenRules((20, 50, 100), top=40, adapt=True))
+    assert [row["n"] for row in found.rounds] == expected and found.rounds[0]["models"] == 1770
+    monkeypatch.undo()
+    fixed = pairs.survivors(pairs.Pairs(data), pairs.ScreenRules((20, 50, 100), top=40))
+    assert [row["n"] for row in fixed.rounds] == [20, 50, 100]
 
 
 def test_too_many_survivors_are_said(data):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fwbq.chema import Dataset, KineticFamily, candidate_models, log_likelihood_block, pairs, prior
-from fwbq.chema.sieve import Found, Judge, Sieve, Sifter, threshold
+from fwbq.chema.sieve import Found, Judge, Look, Sieve, Sifter, threshold
 from fwbq.kernels import Matern32
 
 
@@ -87,12 +87,17 @@ def test_the_quick_sums_lose_nothing_that_the_judge_keeps(data):
     assert judge.quick.quick.allowance > judge.allowance > 0.0
     centre, width = judge(values)
     floor = threshold(centre - width, 50)
-    sifter = Sifter(judge, floor, 2)
+    sifter = Sifter(Look(judge, floor, 50, 10_000), 2)
     sifter.add(values, every.__getitem__)
     found = sifter.found()
     kept = centre + width >= floor
     np.testing.assert_array_equal(found.models, every[kept])
     assert 50 <= len(found.models) < 1000 and found.dropped == np.sum(~kept)
+    # Before the last round the sieves alone decide, and keep more.
+    sifter = Sifter(Look(judge, floor, 50, 10_000, last=False), 2)
+    sifter.add(values, every.__getitem__)
+    early = {tuple(model) for model in sifter.found().models.tolist()}
+    assert early > {tuple(model) for model in found.models.tolist()} and len(early) < len(every)
     # What was dropped weighs what the judge says, but for what the sieves do not know of each.
     assert found.log_dropped == pytest.approx(np.logaddexp.reduce(centre[~kept]), abs=0.3)
 
@@ -100,7 +105,7 @@ def test_the_quick_sums_lose_nothing_that_the_judge_keeps(data):
 def test_what_is_doubtful_is_kept(data):
     judge = judge_of(data)
     values = -np.random.default_rng(2).exponential(size=(12, 5))
-    sifter = Sifter(judge, 1000.0, 2)
+    sifter = Sifter(Look(judge, 1000.0, 5, 10), 2)
     models, which = np.arange(10).reshape(5, 2), np.array([False, True, False, False, True])
     sifter.add(values, models.__getitem__, counted=np.array([True, True, True, False, False]), doubtful=which)
     found = sifter.found()

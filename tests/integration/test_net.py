@@ -1,5 +1,6 @@
 """`integrate` with many evaluations."""
 
+import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
@@ -8,6 +9,7 @@ import pytest
 
 import fwbq
 from fwbq import measures
+from fwbq.integration.facade import _narrower
 
 NORMAL = fwbq.Gaussian([0.0, 1.0, 0.0], np.diag([1.0, 0.25, 4.0]))
 
@@ -230,3 +232,52 @@ def test_bad_input_is_refused(options, error, words):
     with pytest.raises(error) as caught:
         net(bump, **options)
     assert words in str(caught.value)
+
+
+class Step:
+    """The probability that three uniform coordinates sum to more than 1.2: a jump that no process fits."""
+
+    truth = 1.0 - (1.2**3 - 3.0 * 0.2**3) / 6.0
+
+    def __init__(self, seconds=0.0):
+        self.seconds, self.calls = seconds, 0
+
+    def __call__(self, x):
+        self.calls += len(x)
+        time.sleep(self.seconds * len(x))
+        return (x.sum(axis=1) > 1.2).astype(float)
+
+
+def test_a_cheap_function_that_a_process_cannot_integrate_goes_to_the_net():
+    f = Step()
+    result = fwbq.integrate(f, fwbq.Uniform([0.0] * 3, [1.0] * 3), tol=2e-3, rng=0, vectorized=True)
+    assert result.success and "scrambled Sobol net, chosen because f is cheap and 500 evaluations" in result.status
+    assert f.calls == result.n_evaluations + 500
+    assert abs(result.mean - Step.truth) < 2e-3
+
+
+@pytest.mark.parametrize("option", ["dear", "journal", "n", "process"])
+def test_a_function_that_is_dear_or_a_choice_of_the_user_stays_with_the_process(tmp_path, option):
+    f = Step(4e-4 if option == "dear" else 0.0)
+    options = {
+        "journal": {"journal": tmp_path / "run.db", "tag": "step"},
+        "n": {"n": 60},
+        "process": {"method": "process", "n": 60},
+    }
+    with pytest.warns(RuntimeWarning, match="not reached"):
+        result = fwbq.integrate(
+            f, fwbq.Uniform([0.0] * 3, [1.0] * 3), tol=2e-3, rng=0, vectorized=True, **options.get(option, {})
+        )
+    assert "net" not in result.status
+    assert f.calls == (60 if option in ("n", "process") else 500)
+
+
+def test_a_net_that_knows_less_than_the_process_is_not_taken():
+    def without_success():
+        return net(bump, n=64, tol=1e-12)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert _narrower(without_success, half_width=1e-9) is None
+    with pytest.warns(RuntimeWarning, match="not reached within 64"):
+        assert _narrower(without_success, half_width=10.0).n_evaluations == 64

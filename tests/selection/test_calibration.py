@@ -25,7 +25,7 @@ def test_brute_force_converges_for_pairs():
     data, _ = calibration.dataset(3)
     value, left = calibration.exact_log_evidences(data, [("E1", "E2"), ("E4", "E9")])
     assert left == 0
-    np.testing.assert_allclose(calibration._tensor_sum(data, [("E1", "E2"), ("E4", "E9")], 64), value, atol=1e-9)
+    np.testing.assert_allclose(calibration.tensor_sum(data, [("E1", "E2"), ("E4", "E9")], 64), value, atol=1e-9)
 
 
 def rounds() -> pd.DataFrame:

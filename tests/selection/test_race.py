@@ -14,7 +14,7 @@ from scipy import integrate
 import fwbq
 from fwbq import _files, chema
 from fwbq.evaluation import EvaluationError, JournalError
-from fwbq.selection import Comparison, LogScale, Standard
+from fwbq.selection import Comparison, Earlier, LogScale, Standard, compare_families
 from fwbq.studies import calibration
 
 PRIOR = fwbq.Gaussian([0.0], [[1.0]])
@@ -129,6 +129,26 @@ def test_racing_drops_only_losers():
         if n < 80:
             assert exact(c) < exact(0.0)
     assert [s.contenders for s in raced.stages] == sorted((s.contenders for s in raced.stages), reverse=True)
+
+
+@pytest.mark.parametrize("race", [True, False])
+def test_what_cannot_win_by_earlier_evidences_is_not_evaluated(kinetic, race):
+    data = chema.Dataset.example()
+    families = [chema.KineticFamily(data, tuple(m for m in kinetic.names if len(m) == size)) for size in (0, 1, 2)]
+    # Of the models without and with one enzyme nothing is known.
+    earlier = [None, None, Earlier(kinetic.evidences.take(np.arange(27, 352)), 40)]
+    found = compare_families(families, stages=(60,), earlier=earlier, race=race, rng=0, progress=False)
+    assert found.names == kinetic.names and found.best == kinetic.best
+    out = found.points == 40
+    assert not out[:27].any() and out.any() == race
+    for key in ("centre", "scale", "df"):
+        before, after = getattr(kinetic.evidences, key), getattr(found.evidences, key)
+        np.testing.assert_array_equal(after[out], before[out])
+        assert np.all(after[~out] != before[~out])
+    assert found.stages[0].contenders == np.sum(~out) and found.n_evaluations == 60 * np.sum(~out)
+    # Whoever is left out has less than one chance in ten thousand to beat the leader.
+    centre, sd, best = kinetic.evidences.log_median, kinetic.evidences.log_sd, kinetic.names.index(kinetic.best)
+    assert np.all(centre[best] - centre[out] > 3.5 * np.hypot(sd[best], sd[out]))
 
 
 def test_statuses():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from math import comb
@@ -15,7 +14,7 @@ from .. import _validate
 from .._threads import one_blas_thread
 from ..designs import SBQ, FrankWolfe
 from ..kernels import ExpQuad
-from ..selection import Comparison, Family, compare_families
+from ..selection import Comparison, Earlier, Family, compare_families
 from . import _checks
 from .dataset import Dataset
 from .family import KineticFamily
@@ -38,16 +37,8 @@ PAPER_ROUNDS = (10, 50, 100, 200)
 ROUNDS = (10, 20, 50, 100, 200)
 #: More models are screened: below, the comparison of all of them takes a few seconds.
 _MANY = 5_000
-#: The screen goes on to more points while more models of a size are left: the comparison of one, with its many nodes,
-#: takes as long as a last look of the screen at eight.
-_ENOUGH = 2_000
 #: Points at which models are first judged: with fewer their intervals are so wide that hardly one is dropped.
 _FIRST = 20
-#: The same for models with three enzymes and more: of the triples of 300 enzymes 61 % were left after 20 points, 17 %
-#: after 50, in half the time.
-_FIRST_OF_LARGER = 50
-#: Points with which a comparison after a screen begins at the latest: with more, models would leave its race later.
-_LATEST = 50
 #: Options that cannot go with the screen: it assumes equal prior probabilities, and has its own process and points.
 _OWN_WAY = ("prior", "kernel", "design", "budget")
 
@@ -69,7 +60,9 @@ def compare(
 
     However many models there are: more than 5,000 are screened first, as :func:`fwbq.chema.pairs.screen` says. A model
     is dropped only if at least 1,000 others with as many enzymes are better even when numerical errors are allowed for;
-    ``rest`` has the number of the dropped ones and the sum of their evidences.
+    ``rest`` has the number of the dropped ones and the sum of their evidences. Of the others those that can still win
+    are compared, at points chosen for them beyond those of the screen, and the rest are listed with the evidence that
+    the screen found.
 
     Parameters
     ----------
@@ -93,8 +86,8 @@ def compare(
     n : int, optional
         Most points for each model; 200 by default.
     stages : sequence of int, optional
-        Sizes of the rounds; by default 10, 20, 50, 100, 200 up to `n`. Where models are screened, those up to 50 points
-        that the screen has gone through are left out.
+        Sizes of the rounds; by default 10, 20, 50, 100, 200 up to `n`. Where models are screened, those that the screen
+        has gone through are left out.
     screen : bool or ScreenRules, optional
         Whether models are screened, and by which rules. By default more than 5,000 are, unless `prior`, `kernel`,
         `design` or `budget` is given, or ``race=False``. The journal does not hold the screen: a restart repeats it.
@@ -132,17 +125,22 @@ def compare(
     rules = _rules(dataset, sum(sizes.values()), screen, stages, options)
     families: list[Family] = []
     found: list[Survivors] = []
+    earlier: list[Earlier | None] = []
     for size, count in sizes.items():
         given = None if listed is None else [model for model in listed if len(model) == size]
-        if rules is not None and size >= 2 and count > rules.top:
+        known = None
+        if rules is not None and count > (rules.top if size > 1 else _MANY):
             kept = survivors(
-                _screened(dataset, size, given, truncated), rules if screen else _for_size(rules, size),
+                _screened(dataset, size, given, truncated), rules,
                 executor=options.get("executor"), progress=options.get("progress"),
             )  # fmt: skip
             found.append(kept)
-            given = [tuple(model) for model in kept.models.tolist()] if given is None else _in_order(kept, given)
+            order = _order(kept, given)
+            given = [tuple(model) for model in kept.models[order].tolist()]
+            known = Earlier(kept.evidences.take(order), kept.rounds[-1]["n"])
         names = tuple(combinations(dataset.names, size)) if given is None else named(dataset, given)
         families.append(KineticFamily(dataset, names, truncated))
+        earlier.append(known)
     deficient = sum(_deficient(family) for family in families if isinstance(family, KineticFamily))
     settings = {
         "method": method,
@@ -151,12 +149,16 @@ def compare(
         "max_enzymes": max_enzymes if models is None else None,
         "rank_deficient_models": deficient,
     }
+    spread = None
     if rules is not None and found:
         settings |= {"screen": {"top": rules.top, "level": rules.level}, "stages": list(stages)}
         # What is left has been judged at so many points, and fewer would say less about it.
-        known = min(_LATEST, *(each.rounds[-1]["n"] for each in found))
-        stages = tuple(size for size in stages if size >= known) or stages[-1:]
-    result = compare_families(families, n=n, stages=stages, settings=settings | options.pop("settings", {}), **options)
+        spread = min(each.rounds[-1]["n"] for each in found)
+        stages = tuple(size for size in stages if size >= spread) or stages[-1:]
+    settings |= options.pop("settings", {})
+    result = compare_families(
+        families, n=n, stages=stages, earlier=earlier, spread=spread, settings=settings, **options
+    )
     return with_screened(result, found) if found else result
 
 
@@ -207,27 +209,21 @@ def _rules(
     if isinstance(screen, ScreenRules):
         return screen
     rounds = tuple(size for size in stages[:-1] if size >= _FIRST) or (max(4, min(_FIRST, *stages)),)
-    return ScreenRules(rounds, enough=_ENOUGH)
-
-
-def _for_size(rules: ScreenRules, size: int) -> ScreenRules:
-    """Return the usual rules for models of one size: larger ones have more parameters, and begin with more points."""
-    rounds = tuple(n for n in rules.n if n >= _FIRST_OF_LARGER)
-    return replace(rules, n=rounds) if size > 2 and rounds else rules
+    return ScreenRules(rounds, adapt=True)
 
 
 def _screened(dataset: Dataset, size: int, given: list[tuple[int, ...]] | None, truncated: bool) -> Models:
-    if given is not None:
-        return Listed(dataset, np.array(given, dtype=np.intp), truncated)
+    if given is not None or size == 1:
+        return Listed(dataset, np.array(given or np.arange(dataset.n_enzymes)[:, None], dtype=np.intp), truncated)
     if truncated or size > 3:
         return Sets(dataset, size, truncated)
     return Pairs(dataset) if size == 2 else Triples(dataset)
 
 
-def _in_order(kept: Survivors, given: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Return the survivors of a list in its own order."""
-    alive = {tuple(model) for model in kept.models.tolist()}
-    return [model for model in given if model in alive]
+def _order(kept: Survivors, given: list[tuple[int, ...]] | None) -> list[int]:
+    """Return the survivors in the order of the list that was screened, if there is one."""
+    place = {tuple(model): i for i, model in enumerate(kept.models.tolist())}
+    return list(place.values()) if given is None else [place[model] for model in given if model in place]
 
 
 def _deficient(family: KineticFamily) -> int:

@@ -271,10 +271,10 @@ def _squares(part: Increments, index: IntArray, points: FloatArray) -> tuple[Flo
         return _triple_squares(part, index, points)
     squares = np.empty((len(points), m))
     rank = np.empty(squares.shape, dtype=np.int64)
-    enzymes, position = np.unique(index, return_inverse=True)
-    position = position.reshape(index.shape)
-    width = max(1, part.n * len(enzymes), m, part.n * m * (1 + size) if size > 2 else 1)
-    step = max(1, _BLOCK // width)
+    # A list of pairs in lexicographic order has few first enzymes: each side has its own columns.
+    sides = [np.unique(column, return_inverse=True) for column in index.T]
+    widest = max([part.n * len(each) for each, _ in sides] if size < 3 else [part.n * m * (1 + size)], default=1)
+    step = max(1, _BLOCK // max(1, m, widest))
     for start in range(0, len(points), step):
         rows = slice(start, start + step)
         k = points[rows]
@@ -287,18 +287,19 @@ def _squares(part: Increments, index: IntArray, points: FloatArray) -> tuple[Flo
             squares[rows] = (part.n + 1) * outside + base.along[:, None] ** 2
             rank[rows] = base.live[:, None]
             continue
-        first = Columns.at(part, base, k[:, 1], enzymes)
+        (each_a, a), *others = sides
+        first = Columns.at(part, base, k[:, 1], each_a)
         residual = base.rest[:, :, None] - first.direction * first.rate[:, None, :]
         single = np.einsum("ntu,ntu->nu", residual, residual)
         if size == 1:
-            a = position[:, 0]
             along = base.along[:, None] - first.along[:, a]
             across = first.rate[:, a] - first.length[:, a]
             squares[rows] = (part.n + 1) * single[:, a] + along**2 + across**2
             rank[rows] = base.live[:, None].astype(np.int64) + first.live[:, a]
             continue
-        second = Columns.at(part, base, k[:, 2], enzymes)
-        block, ranks, doubtful = _pairs(part.n, base, first, single, second, position)
+        each_b, b = others[0]
+        second = Columns.at(part, base, k[:, 2], each_b)
+        block, ranks, doubtful = _pairs(part.n, base, first, single, second, a, b)
         _correct(part, index, k, doubtful, block, ranks)
         squares[rows], rank[rows] = block, ranks
     return squares, rank
@@ -316,14 +317,13 @@ def _correct(
 
 
 def _pairs(
-    n: int, base: Base, first: Columns, single: FloatArray, second: Columns, position: IntArray
+    n: int, base: Base, first: Columns, single: FloatArray, second: Columns, a: IntArray, b: IntArray
 ) -> tuple[FloatArray, RankArray, BoolArray]:
     """Evaluate the closed form for two enzymes, and say where it should not be trusted.
 
     With unit vectors q, p, s along the three columns made orthogonal and c = cos(p, second column),
     s'Y = t / sqrt(1 - c^2) for t = rate_b - c rate_a.
     """
-    a, b = position[:, 0], position[:, 1]
     cosine = _cosines(first, second, a, b)
     rate_a, rate_b = first.rate[:, a], second.rate[:, b]
     length_b = second.length[:, b]

@@ -11,8 +11,8 @@ import numpy as np
 
 from .dataset import Dataset
 from .kinetics import IntArray
-from .pairs import ScreenRules, likely, sifted
-from .sieve import AT_ONCE, Found, Judge
+from .pairs import any_sets, likely, sifted
+from .sieve import AT_ONCE, Found, Look
 
 __all__ = ["Listed", "Sets"]
 
@@ -41,20 +41,29 @@ class Sets:
     def __len__(self) -> int:
         return comb(self.dataset.n_enzymes, self.size)
 
+    @property
+    def gain(self) -> float:
+        """One: likelihoods of all rounds are computed in the same way."""
+        return 1.0
+
     def pilot(self) -> IntArray:
         """Return some models that are likely to be good."""
         return likely(self.dataset, self.size, self.truncated)
+
+    def sample(self, count: int) -> IntArray:
+        """Return some sets of any kind."""
+        return any_sets(self.dataset, self.size, count)
 
     def parts(self) -> Iterable[int]:
         """Return the first enzymes."""
         return range(self.dataset.n_enzymes - self.size + 1)
 
-    def judged(self, judge: Judge, floor: float, rules: ScreenRules, part: int) -> tuple[Found, int]:
+    def found(self, look: Look, part: int) -> tuple[Found, int]:
         """Return what may be among the best of the sets that begin with an enzyme, and how many these are."""
         later = range(part + 1, self.dataset.n_enzymes)
         rest = np.array(list(combinations(later, self.size - 1)), dtype=np.intp)
         models = np.column_stack([np.full(len(rest), part), rest])
-        return sifted(self.dataset, judge, floor, self.truncated, models).keep(rules.top, rules.most), len(models)
+        return sifted(self.dataset, look, self.truncated, models), len(models)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,15 +92,24 @@ class Listed:
     def __len__(self) -> int:
         return len(self.index)
 
+    @property
+    def gain(self) -> float:
+        """One: likelihoods of all rounds are computed in the same way."""
+        return 1.0
+
     def pilot(self) -> IntArray:
         """Return models spread evenly over the list."""
-        some = np.unique(np.linspace(0, len(self.index) - 1, _PILOT).astype(int))
+        return self.sample(_PILOT)
+
+    def sample(self, count: int) -> IntArray:
+        """Return models spread evenly over the list."""
+        some = np.unique(np.linspace(0, len(self.index) - 1, count).astype(int))
         return np.asarray(self.index[some])
 
     def parts(self) -> Iterable[IntArray]:
         """Return consecutive pieces of the list, 2,000 models each."""
         return (self.index[i : i + AT_ONCE] for i in range(0, len(self.index), AT_ONCE))
 
-    def judged(self, judge: Judge, floor: float, rules: ScreenRules, part: IntArray) -> tuple[Found, int]:
+    def found(self, look: Look, part: IntArray) -> tuple[Found, int]:
         """Return what may be among the best of a piece, and its length."""
-        return sifted(self.dataset, judge, floor, self.truncated, part).keep(rules.top, rules.most), len(part)
+        return sifted(self.dataset, look, self.truncated, part), len(part)

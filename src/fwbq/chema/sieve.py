@@ -22,7 +22,7 @@ from ..selection.log_process import DEPTH, RISE, LogProcess, levelled
 from ..selection.nodes import Nodes
 from .kinetics import BoolArray, FloatArray, IntArray
 
-__all__ = ["Found", "Judge", "Sieve", "Sifter", "threshold"]
+__all__ = ["Found", "Judge", "Look", "Sieve", "Sifter", "threshold"]
 
 #: Models judged at a time: their values at some hundred points take a few megabytes.
 AT_ONCE = 2_000
@@ -250,14 +250,20 @@ class Found:
 
     def keep(self, top: int, most: int) -> Found:
         """Drop models whose upper bound is below the lower bounds of `top` others; of the rest keep `most` at most."""
-        upper = self.centre + self.width
-        kept = upper >= threshold(self.centre - self.width, top)
-        excess = int(np.count_nonzero(kept)) > most
-        if excess:
-            best = np.argsort(-np.where(kept, upper, -np.inf), kind="stable")[:most]
-            kept = np.zeros_like(kept)
-            kept[best] = True
-        return replace(self.only(kept), capped=self.capped or excess)
+        return self.only(self.centre + self.width >= threshold(self.centre - self.width, top)).at_most(most)
+
+    def at_most(self, most: int) -> Found:
+        """Keep the `most` models whose upper bounds are the largest."""
+        if len(self.models) <= most:
+            return self
+        kept = np.zeros(len(self.models), dtype=bool)
+        kept[np.argsort(-(self.centre + self.width), kind="stable")[:most]] = True
+        return replace(self.only(kept), capped=True)
+
+    def in_order(self) -> Found:
+        """Return the same models in lexicographic order."""
+        order = np.lexsort(self.models.T[::-1])
+        return replace(self, models=self.models[order], centre=self.centre[order], width=self.width[order])
 
     def only(self, kept: BoolArray) -> Found:
         """Drop the models that are not `kept`."""
@@ -273,25 +279,54 @@ def threshold(lower: FloatArray, top: int) -> float:
     return float(np.partition(lower, -top)[-top]) if len(lower) >= top else -np.inf
 
 
-class Sifter:
-    """Takes blocks of models, and keeps those that may be among the best.
+@dataclass(frozen=True, eq=False)
+class Look:
+    """One round of a screen.
 
-    The sieves look at all models of a block. Those that they leave are collected until there are enough for the judge,
-    which takes about as long for ten models as for a thousand.
-
-    Parameters
+    Attributes
     ----------
     judge : Judge
         With a kernel.
     floor : float
         Models whose log evidence is certainly below are dropped.
+    top : int
+        How many of the best models must not be lost.
+    most : int
+        Models to keep at most.
+    last : bool
+        Whether the judge has the last word. Before the last round the sieves of fewer nodes are all that models pass:
+        the judge takes twice as long for a model as the likelihoods of the next round.
+    """
+
+    judge: Judge
+    floor: float
+    top: int
+    most: int
+    last: bool = True
+
+    def kept(self, found: Found) -> Found:
+        """Drop what the others found make certain not to be among the best, which takes the intervals of the judge."""
+        return found.keep(self.top, self.most) if self.last else found.at_most(self.most)
+
+
+class Sifter:
+    """Takes blocks of models, and keeps those that may be among the best.
+
+    The sieves look at all models of a block. In the last round those that they leave are collected until there are
+    enough for the judge, which takes about as long for ten models as for a thousand.
+
+    Parameters
+    ----------
+    look : Look
+        The round.
     size : int
         Enzymes in a model.
     """
 
-    def __init__(self, judge: Judge, floor: float, size: int) -> None:
-        self._judge, self._floor, self._size = judge, floor, size
-        self._sieves = [Sieve(each) for each in judge.chain()]
+    def __init__(self, look: Look, size: int) -> None:
+        self._look, self._size = look, size
+        chain = look.judge.chain()
+        self._sieves = [Sieve(each) for each in (chain if look.last else chain[:-1] or chain)]
         self._waiting: list[tuple[FloatArray, IntArray, BoolArray]] = []
         self._found: list[Found] = []
 
@@ -321,25 +356,32 @@ class Sifter:
         """
         at = np.arange(values.shape[1]) if counted is None else np.flatnonzero(counted)
         some = values if counted is None else values[:, at]
+        centre = upper = np.empty(0)
         for sieve in self._sieves:
             centre, upper = sieve(some, error)
-            promising = upper >= self._floor
+            promising = upper >= self._look.floor
             if doubtful is not None:
                 promising |= doubtful[at]
             lost = centre[~promising]
             self._found.append(Found.nothing(self._size, len(lost), _log_sum(lost)))
-            at = at[promising]
+            at, centre, upper = at[promising], centre[promising], upper[promising]
             some = values[:, at]
-        if len(at):
-            which = np.zeros(len(at), dtype=bool) if doubtful is None else doubtful[at]
-            self._waiting.append((some.astype(np.float64), models(at), which))
+        if not len(at):
+            return
+        which = np.zeros(len(at), dtype=bool) if doubtful is None else doubtful[at]
+        if not self._look.last:
+            with np.errstate(invalid="ignore"):  # of a likelihood that is zero at every point
+                width = np.where(np.isneginf(upper), 0.0, upper - centre)
+            self._found.append(Found(models(at), centre, np.where(which, np.inf, width), 0, -np.inf))
+            return
+        self._waiting.append((some.astype(np.float64), models(at), which))
         if sum(len(waiting[1]) for waiting in self._waiting) >= AT_ONCE:
             self._decide()
 
     def found(self) -> Found:
         """Return what may be among the best, and the weight of the rest."""
         self._decide()
-        return Found.merge([Found.nothing(self._size), *self._found])
+        return self._look.kept(Found.merge([Found.nothing(self._size), *self._found]))
 
     def _decide(self) -> None:
         if not self._waiting:
@@ -349,9 +391,9 @@ class Sifter:
             for part, axis in zip(zip(*self._waiting, strict=True), (1, 0, 0), strict=True)
         )
         self._waiting = []
-        centre, width = self._judge(values)
+        centre, width = self._look.judge(values)
         width = np.where(doubtful, np.inf, width)
-        self._found.append(Found(models, centre, width, 0, -np.inf).only(centre + width >= self._floor))
+        self._found.append(Found(models, centre, width, 0, -np.inf).only(centre + width >= self._look.floor))
 
 
 def _log_sum(logs: FloatArray) -> float:

@@ -28,14 +28,14 @@ from .pairs import (
     ROWS,
     BlockLikelihood,
     Factors,
-    ScreenRules,
     above_diagonal,
+    any_sets,
     constant_part,
     likely,
     places_in,
     unit_of,
 )
-from .sieve import Found, Judge, Sifter
+from .sieve import Found, Look, Sifter
 
 __all__ = ["Triples"]
 
@@ -68,9 +68,18 @@ class Triples:
     def __len__(self) -> int:
         return comb(self.dataset.n_enzymes, 3)
 
+    @property
+    def gain(self) -> float:
+        """How many times quicker a likelihood is in the first round: 0.03 against 0.21 microseconds."""
+        return 7.0
+
     def pilot(self) -> IntArray:
         """Return some models that are likely to be good."""
         return likely(self.dataset, 3)
+
+    def sample(self, count: int) -> IntArray:
+        """Return some triples of any kind."""
+        return any_sets(self.dataset, 3, count)
 
     def parts(self) -> Iterable[range]:
         """Return runs of last enzymes with some ten thousand triples each, those with the most triples first."""
@@ -82,17 +91,17 @@ class Triples:
             yield range(first, last)
             last = first
 
-    def judged(self, judge: Judge, floor: float, rules: ScreenRules, part: range) -> tuple[Found, int]:
+    def found(self, look: Look, part: range) -> tuple[Found, int]:
         """Return what may be among the best of the triples that end with some enzymes, and how many these are."""
         count = comb(part.stop, 3) - comb(part.start, 3)
-        return _judged(self.dataset, judge, floor, part).keep(rules.top, rules.most), count
+        return _found(self.dataset, look, part), count
 
 
 @one_blas_thread
-def _judged(dataset: Dataset, judge: Judge, floor: float, thirds: range) -> Found:
-    parts, sifter = increments(dataset), Sifter(judge, floor, 3)
+def _found(dataset: Dataset, look: Look, thirds: range) -> Found:
+    parts, sifter = increments(dataset), Sifter(look, 3)
     for third in thirds:
-        sides = [sides_beside(part, judge.points, np.arange(third), third) for part in parts]
+        sides = [sides_beside(part, look.judge.points, np.arange(third), third) for part in parts]
         kernel = BlockLikelihood([left for left, _, _ in sides], [right for _, right, _ in sides], constant_part(parts))
         dependent = np.any([which for _, _, which in sides], axis=0)
         for i in range(0, third, ROWS):

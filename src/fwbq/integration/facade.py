@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 import os
+import time
+import warnings
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -21,7 +24,7 @@ from ..kernels import Kernel, Stationary
 from ..measures import Measure, as_measure
 from ..posterior import AnyAmplitude
 from ..rules import PriorMean
-from .net import Method, integrate_on_net, reason_for_net
+from .net import Method, integrate_on_net, may_take_net, reason_for_net
 from .result import IntegrationResult
 from .run import Integration
 from .sequence import FIRST_BATCH, chosen_together
@@ -35,6 +38,9 @@ MOST_FOR_TOL = 500
 #: values (median), and half of the intervals held the truth; a narrow peak was "known" to 1e-12 after 8, none of which
 #: had met it.
 FEWEST_FOR_TOL = 20
+#: Seconds of an evaluation below which f is cheap: the 65,536 of a net then take at most about as long as fitting a
+#: process to 500 values.
+CHEAP = 1e-4
 
 
 @one_blas_thread
@@ -83,7 +89,9 @@ def integrate(
         "process" adapts points and weights to f, for up to some hundreds of evaluations. "net" evaluates f at 2^m
         scrambled Sobol points with equal weights, for hundreds to millions; `n` is rounded down to a power of two, by
         default 4096 and with `tol` at most 65,536. "auto" takes the net when `n` is above 2000, or when it is at least
-        256 in more than ten dimensions, and no option of the process is given; the status says so.
+        256 in more than ten dimensions, and no option of the process is given; also when `tol` is given without `n`,
+        500 evaluations were not enough, and f is cheap (0.1 ms, and neither `executor` nor `journal` nor `timeout`
+        say otherwise). The status says so.
     kernel, design, amplitude, prior_mean
         As for `Integration`. ``kernel=fwbq.ExpQuad(0.8), amplitude=1.0, design=fwbq.FrankWolfe`` is the paper's method.
         A design that chooses its n points together (`fwbq.OBQ`) goes with `n`, not with `tol`.
@@ -144,13 +152,19 @@ def integrate(
         rng = 0
     if n is not None:
         n = _validate.count(n, "n")
-    options = {"kernel": kernel, "design": design, "prior_mean": prior_mean}
-    why = reason_for_net(method, measure, n, options | {"amplitude": None if amplitude == "calibrated" else amplitude})
+    options = {
+        "kernel": kernel,
+        "design": design,
+        "prior_mean": prior_mean,
+        "amplitude": None if amplitude == "calibrated" else amplitude,
+    }
+    on_net = partial(
+        integrate_on_net, f, measure, n=n, tol=tol, executor=executor, journal=journal, tag=tag, version=version,
+        vectorized=vectorized, on_error=on_error, timeout=timeout, rng=rng, progress=progress,
+    )  # fmt: skip
+    why = reason_for_net(method, measure, n, options)
     if why is not None:
-        return integrate_on_net(
-            f, measure, why=why, n=n, tol=tol, executor=executor, journal=journal, tag=tag, version=version,
-            vectorized=vectorized, on_error=on_error, timeout=timeout, rng=rng, progress=progress,
-        )  # fmt: skip
+        return on_net(why=why)
     limit = (MOST_FOR_TOL if tol else DEFAULT_N) if n is None else n
     run = Integration(
         measure,
@@ -166,6 +180,7 @@ def integrate(
     reason = None
     asked = 0
     surprised = False
+    seconds = math.inf  # of an evaluation
     with (
         Progress(limit, "integrate", enabled=progress) as bar,
         Evaluator(
@@ -177,7 +192,9 @@ def integrate(
             points = run.ask(_batch(asked, limit, run.n_first, tol is not None, at_once))
             asked += len(points)
             claim = run.forecast(points) if tol is not None and isinstance(amplitude, str) else None
+            start = time.perf_counter()
             done = evaluate(points)
+            seconds = min(seconds, (time.perf_counter() - start) / max(len(points), 1))
             if claim is not None and len(points):
                 surprised = not claim.only(done.kept).agrees(done.values[done.kept])
             run.tell(points[done.kept], done.values[done.kept])
@@ -195,6 +212,12 @@ def integrate(
     if surprised and reason is not Reason.BUDGET:
         status = f"{status}; {_SURPRISED}"
     success = reason.success if tol is None else reason is Reason.TOLERANCE
+    dear = seconds > CHEAP or executor is not None or journal is not None or timeout is not None
+    if reason is Reason.NOT_REACHED and n is None and not dear and may_take_net(method, measure, options):
+        why = f"chosen because f is cheap and {asked} evaluations of a process did not reach the tolerance"
+        narrower = _narrower(partial(on_net, why=why), run.half_width(LEVEL_OF_TOL))
+        if narrower is not None:
+            return narrower
     result = replace(run.result(status), reason=reason, success=success)
     if not success:
         cause = "" if reason is Reason.NOT_REACHED else f"tolerance {tol:g} not reached: "
@@ -203,6 +226,19 @@ def integrate(
         message = f"f failed at {result.n_skipped} of {asked} points, which were skipped"
         _warnings.warn(message)
     return result
+
+
+def _narrower(on_net: Callable[[], IntegrationResult], half_width: float) -> IntegrationResult | None:
+    """Return the integral on a net, with its warnings, if its interval is narrower than one that there is already."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        found = on_net()
+    low, high = found.interval(LEVEL_OF_TOL)
+    if not found.success and np.max(np.asarray(high) - np.asarray(low)) >= 2.0 * half_width:
+        return None
+    for warning in said:
+        _warnings.warn(str(warning.message), warning.category)
+    return found
 
 
 _SURPRISED = (

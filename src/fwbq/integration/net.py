@@ -65,7 +65,7 @@ def reason_for_net(
     if method == "process":
         return None
     if method == "auto":
-        if n is None or given or isinstance(measure, Empirical) or not _has_transform(measure):
+        if n is None or not may_take_net(method, measure, options):
             return None
         if n > MOST_FOR_PROCESS:
             return f"chosen because n = {n} exceeds {MOST_FOR_PROCESS}"
@@ -88,6 +88,12 @@ def reason_for_net(
             f'{type(measure).__name__} has none: use `method="process"`'
         )
     return 'chosen by `method="net"`'
+
+
+def may_take_net(method: Method, measure: Measure, options: dict[str, Any]) -> bool:
+    """Whether "auto" is free to take the net: no option of the process is set, and the measure has a transform."""
+    free = method == "auto" and all(value is None for value in options.values())
+    return free and not isinstance(measure, Empirical) and _has_transform(measure)
 
 
 def _has_transform(measure: Measure) -> bool:

@@ -2,7 +2,7 @@
 
 from .comparison import Comparison, Rest, Stage, label
 from .coordinates import Coordinates, LogScale, Standard
-from .evidence import Evidences
+from .evidence import Earlier, Evidences
 from .map_probability import map_probabilities
 from .model import Family, Model, ModelFamily
 from .race import compare_families, compare_models
@@ -10,6 +10,7 @@ from .race import compare_families, compare_models
 __all__ = [
     "Comparison",
     "Coordinates",
+    "Earlier",
     "Evidences",
     "Family",
     "LogScale",

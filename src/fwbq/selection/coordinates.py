@@ -91,6 +91,10 @@ class LogScale(Coordinates):
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(np.log1p(x / self.offset))
 
+    def inverse(self, s: Array) -> Array:
+        """Map points (n, d) back."""
+        return np.asarray(self.offset * np.expm1(s))
+
     @property
     def key(self) -> Hashable:
         """The offsets."""

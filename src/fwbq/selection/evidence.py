@@ -117,6 +117,22 @@ class Evidences:
         return np.where(self.kind == "log", 0.0, np.minimum(p, 1.0 - 1e-12))
 
 
+@dataclass(frozen=True, eq=False)
+class Earlier:
+    """What is known of the models of a family before they are compared.
+
+    Attributes
+    ----------
+    evidences : Evidences
+        Posteriors of all of them.
+    n : int
+        Points that these come from.
+    """
+
+    evidences: Evidences
+    n: int
+
+
 def _student_cdf(t: Array, df: Array) -> Array:
     finite = np.isfinite(df)
     return np.where(finite, stdtr(np.where(finite, df, 1.0), t), ndtr(t))

@@ -126,12 +126,12 @@ class LogProcess:
         F[:, nothing] = 0.0
         if not isinstance(kernel, Kernel):
             kernel = fitted(points, F, kernel or Matern52)
-        known = Regression(CholeskyFactor.with_jitter(kernel(points), _JITTER), F, np.ones((n, 1)))
+        known = regression(kernel, points, F)
         R, b = known.residual, known.coefficients[0]
         a, expected, rough = _amplitudes(known, F, amplitude, rough)
         # What is the same for all models: the covariance at the nodes, given the points.
         process = Regression(known.factor, F[:, :0], known.basis).predict(
-            _cross(kernel, points, at), np.ones((len(at.points), 1))
+            cross_gram(kernel, points, at), np.ones((len(at.points), 1))
         )
         spread = process.variance(kernel.diag(at.points))
         centre, variance = np.empty(m), np.empty(m)
@@ -141,16 +141,10 @@ class LogProcess:
             part = slice(start, min(start + block, m))
             share = process.known.T @ R[:, part]
             share += b[part]
-            np.minimum(share, RISE, out=share)
-            share += at.log_weights[:, None]
-            peak = share.max(axis=0)
-            share -= peak
-            np.exp(share, out=share)
-            total = share.sum(axis=0)
-            share /= total
+            log_total = exponentiated(share, at)
             first = a[part] * np.clip(_double_sum(kernel, at, process, share), 0.0, spread @ share)
             second = 0.5 * np.maximum(_bounded_mean(spread, a[part], share) - first, 0.0)
-            centre[part] = peak + np.log(total) + expected[part] * second
+            centre[part] = log_total + expected[part] * second
             variance[part] = first + second**2
             if not at.exact:
                 variance[part] += _node_variance(at, share)
@@ -166,6 +160,26 @@ class LogProcess:
             ),
             rough,
         )
+
+
+def regression(kernel: Kernel, points: Array, F: Array) -> Regression:
+    """Return the regression of values (n, m) on an unknown constant each."""
+    return Regression(CholeskyFactor.with_jitter(kernel(points), _JITTER), F, np.ones((len(points), 1)))
+
+
+def exponentiated(mean: Array, at: Nodes) -> Array:
+    """Turn process means (Q, m) at the nodes, in place, into the weights of the nodes under exp(mean).
+
+    Return the logs of the sums over the nodes, (m,).
+    """
+    np.minimum(mean, RISE, out=mean)
+    mean += at.log_weights[:, None]
+    peak = mean.max(axis=0)
+    mean -= peak
+    np.exp(mean, out=mean)
+    total = mean.sum(axis=0)
+    mean /= total
+    return np.asarray(peak + np.log(total))
 
 
 def _bounded_mean(spread: Array, amplitude: Array, share: Array) -> Array:
@@ -221,17 +235,23 @@ def _double_sum(kernel: Kernel, at: Nodes, process: Prediction, share: Array) ->
     Without axes it is taken over some of the nodes; a model of which these see nothing gets infinity.
     """
     if at.axes is None and len(share) > _DOUBLE:
-        some = slice(None, None, -(-len(share) // _DOUBLE))
-        at, share = Nodes(at.points[some], at.log_weights[some], None, at.exact), share[some]
+        some, at = thinned(at)
+        share = share[some]
         process = Prediction(process.mean[some], process.known[:, some], process.unknown[:, some])
         seen = share.sum(axis=0)
         few = seen < 1e-3
         share = share / np.where(few, 1.0, seen)
         return np.where(few, np.inf, _double_sum(kernel, at, process, share))
-    return process.weighted_variance(share, np.einsum("qm,qm->m", share, _apply(kernel, at, share)))
+    return process.weighted_variance(share, np.einsum("qm,qm->m", share, gram_times(kernel, at, share)))
 
 
-def _cross(kernel: Kernel, points: Array, at: Nodes) -> Array:
+def thinned(at: Nodes) -> tuple[slice, Nodes]:
+    """Return which nodes are used where every pair of them counts, and these: all of those with axes."""
+    some = slice(None, None, 1 if at.axes is not None else -(-len(at.points) // _DOUBLE))
+    return some, Nodes(at.points[some], at.log_weights[some], at.axes, at.exact)
+
+
+def cross_gram(kernel: Kernel, points: Array, at: Nodes) -> Array:
     """Return k(points, nodes), (n, Q); products of small matrices for a tensor rule."""
     factors = kernel.factors(points.shape[1]) if at.axes is not None else None
     if factors is None or at.axes is None:
@@ -243,7 +263,7 @@ def _cross(kernel: Kernel, points: Array, at: Nodes) -> Array:
     return out
 
 
-def _apply(kernel: Kernel, at: Nodes, a: Array) -> Array:
+def gram_times(kernel: Kernel, at: Nodes, a: Array) -> Array:
     """Return K a for the Gram matrix K of the nodes and a (Q, m); one small product per axis of a tensor rule."""
     factors = kernel.factors(at.points.shape[1]) if at.axes is not None else None
     if factors is None or at.axes is None:

@@ -18,7 +18,7 @@ from ..kernels import Kernel, Stationary
 from ..posterior import AnyAmplitude, checked_amplitude
 from .comparison import Comparison, Stage
 from .contenders import Contenders, Numbered
-from .evidence import Evidences
+from .evidence import Earlier, Evidences
 from .map_probability import leader, map_probabilities
 from .model import Evaluate, Family, Model, ModelFamily, families
 from .shared import CARRIED, UNDERSTATED, Block, Shared
@@ -192,6 +192,8 @@ def compare_families(
     timeout: float | None = None,
     rng: Any = None,
     progress: bool | None = None,
+    earlier: Sequence[Earlier | None] | None = None,
+    spread: int | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> Comparison:
     """:func:`compare_models` for models that are evaluated as blocks; arguments as there.
@@ -200,6 +202,12 @@ def compare_families(
     ----------
     grouped : sequence of Family
         Each with its measure, names and block function.
+    earlier : sequence of Earlier or None, optional
+        What is known of the models of each family; None: nothing. Models that cannot win by that are not evaluated,
+        unless ``race=False``, and their evidences are the earlier ones.
+    spread : int, optional
+        Of shared points, how many are spread over the prior. Further ones are chosen for the leading models, where
+        their likelihoods are large: see :func:`fwbq.selection.leaders.telling_nodes`. By default all are spread.
     settings : mapping, optional
         What the result is to remember beside the arguments, JSON-able.
     """
@@ -220,10 +228,19 @@ def compare_families(
         if evidence == "log" and isinstance(family, ModelFamily) and family.coordinates is None:
             runners.append(Contenders(family, first, sizes[-1], kernel, checked, design, seed))
         else:
-            runners.append(Shared(family, first, evidence, kernel, checked, design, seed))
+            runners.append(Shared(family, first, evidence, kernel, checked, design, seed, spread))
         first += len(family.names)
 
-    evidences = Evidences.empty(len(names))
+    evidences, points = Evidences.empty(len(names)), np.zeros(len(names), dtype=np.intp)
+    known = [(runner, each) for runner, each in zip(runners, earlier or [], strict=bool(earlier)) if each is not None]
+    for runner, each in known:
+        evidences = evidences.put(runner.slots, each.evidences)
+        points[runner.slots] = each.n
+    if known and race:
+        score = evidences.log_median + log_prior
+        keep = _contention(evidences, log_prior, int(np.nanargmax(score)), tol)
+        for runner, _ in known:
+            runner.drop(keep, score)
     spent, history = 0, []
     reason, status = Reason.BUDGET, f"the budget of {sizes[-1]} points for each model ended"
     with ExitStack() as stack:
@@ -269,7 +286,7 @@ def compare_families(
     skipped = sum(runner.n_skipped for runner in runners)
     if skipped:
         _warnings.warn(f"log integrands failed at {skipped} of {spent} evaluations, which were skipped")
-    points = np.concatenate([runner.counts() for runner in runners])
+    points = np.maximum(points, np.concatenate([runner.counts() for runner in runners]))
     kept = {
         "version": __version__, "rng": int(rng) if isinstance(rng, int | np.integer) else None, "seed": seed,
         "n": sizes[-1], "stages": list(sizes), "stop": stop, "tol": tol, "evidence": evidence,
@@ -390,7 +407,10 @@ def _decided(
 
 
 def _contention(evidences: Evidences, log_prior: Array, best: int, tol: float | None) -> NDArray[np.bool_]:
-    """Return which models may still win, or, when a probability is wanted to `tol`, may still change it."""
+    """Return which models may still win, or, when a probability is wanted to `tol`, may still change it.
+
+    A model of which nothing is known yet may.
+    """
     from scipy.special import stdtr
 
     centre, sd = evidences.log_median + log_prior, evidences.log_sd

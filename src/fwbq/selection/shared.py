@@ -15,8 +15,9 @@ from ..embeddings import embed
 from ..kernels import ExpQuad, Kernel, Stationary
 from ..posterior import AnyAmplitude
 from ..rules import Rule, bayes_rule
-from .coordinates import Coordinates, Standard
+from .coordinates import Coordinates, LogScale, Standard
 from .evidence import Evidences
+from .leaders import telling_nodes
 from .linear_process import linear_evidences
 from .log_process import LogProcess, fitted
 from .model import Evaluate, Family
@@ -35,6 +36,12 @@ CARRIED = 3.0
 #: than the first number times larger (under the right kernel the two amplitudes agree within a factor
 #: 1 +- sqrt(2 / n)), and the larger error in the log evidence exceeds the second number: below, it may be rounding.
 UNDERSTATED, COUNTS = 3.0, 0.01
+
+
+#: Points chosen for the leading models at a time, before their values are used to choose more. Of the 30 leading pairs
+#: of 3,000 and 10,000 enzymes the errors after 100 such points are 0.02 and 0.04 in root mean square, 0.34 and 0.49 of
+#: the stated ones; with 100 at a time they are 0.02 and 0.04, 0.6 and 1.05 of the stated ones.
+_TOGETHER = 25
 
 
 class _Design(Protocol):
@@ -69,6 +76,9 @@ class Shared:
         As for `compare_models`.
     seed : int
         Of the design.
+    spread : int, optional
+        Points of the design; further ones are chosen for the leading models, where these have logarithmic coordinates,
+        one kernel and the log process. By default all are of the design.
     """
 
     def __init__(
@@ -80,6 +90,7 @@ class Shared:
         amplitude: AnyAmplitude,
         design: Any,
         seed: int,
+        spread: int | None = None,
     ) -> None:
         self.family = family
         self.slots = np.arange(first, first + len(family.names))
@@ -93,7 +104,10 @@ class Shared:
         self.amplitude = amplitude
         self.active = np.arange(len(family.names))
         self.values = np.empty((0, len(family.names)))
-        self._has_values = np.empty(0, dtype=bool)  # for each point of the design so far
+        usual = evidence == "log" and family.alike and design is None and isinstance(self.coordinates, LogScale)
+        self._spread = spread if usual else None
+        self._asked = np.empty((0, family.measure.dim))
+        self._has_values = np.empty(0, dtype=bool)  # for each point asked for
         #: Evaluations that failed; where one model fails at a point, those of all models in contention count.
         self.n_skipped = 0
         #: Under the linear process: number of points and worst-case error of the rule, after each round.
@@ -107,8 +121,7 @@ class Shared:
 
     def _points(self) -> Array:
         """Return the points at which values are known."""
-        points = self.design.take(len(self._has_values))
-        return points if self._has_values.all() else points[self._has_values]
+        return self._asked[self._has_values]
 
     def counts(self) -> IntArray:
         """Return the evaluations of each model so far."""
@@ -116,16 +129,37 @@ class Shared:
 
     def extend(self, n: int, evaluate: Evaluate) -> int:
         """Evaluate the models in contention at the points up to the n-th; return how many evaluations that took."""
+        if not len(self.active):
+            return 0
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that a design has ended is said in the status
-            points = self.design.take(n)
-        new = points[len(self._has_values) :]
-        if not len(new) or not len(self.active):
+            spread = self.design.take(n if self._spread is None else min(n, self._spread))
+        taken = self._evaluate(spread[len(self._asked) :], evaluate)
+        while self._spread is not None and len(self._asked) < n:
+            new = self._for_leaders(min(_TOGETHER, n - len(self._asked)))
+            if not len(new):
+                break
+            taken += self._evaluate(new, evaluate)
+        return taken
+
+    def _for_leaders(self, count: int) -> Array:
+        """Return further points, chosen for the leading models."""
+        if self._nodes is None:
+            self._nodes = nodes(self.family.measure, self.coordinates)
+        assert isinstance(self.coordinates, LogScale)
+        places, values = self.coordinates.forward(self._points()), self.values[:, self.active]
+        chosen = telling_nodes(places, values, self._nodes, count, self.kernel, self.amplitude)
+        return self.coordinates.inverse(chosen)
+
+    def _evaluate(self, new: Array, evaluate: Evaluate) -> int:
+        """Evaluate the models in contention at new points; return how many evaluations that took."""
+        if not len(new):
             return 0
         values, kept = evaluate(Block(self.family, self.active), new)
         fresh = np.full((int(kept.sum()), self.values.shape[1]), np.nan)
         fresh[:, self.active] = values[kept]
         self.values = np.vstack([self.values, fresh])
+        self._asked = np.vstack([self._asked, new])
         self._has_values = np.concatenate([self._has_values, kept])
         self.n_skipped += int(np.sum(~kept)) * len(self.active)
         _validate.some_values_of(len(self.values), self.family.names[self.active[0]])

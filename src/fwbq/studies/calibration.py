@@ -81,14 +81,15 @@ def exact_log_evidences(data: Dataset, models: Sequence[tuple[str, ...]]) -> tup
     todo = np.arange(len(models))
     for size in _NODES:
         before = out[todo]
-        out[todo] = _tensor_sum(data, [models[int(i)] for i in todo], size)
+        out[todo] = tensor_sum(data, [models[int(i)] for i in todo], size)
         todo = todo[~(np.abs(out[todo] - before) < _CONVERGED)]
         if not len(todo):
             break
     return out, len(todo)
 
 
-def _tensor_sum(data: Dataset, models: Sequence[tuple[str, ...]], size: int) -> Array:
+def tensor_sum(data: Dataset, models: Sequence[tuple[str, ...]], size: int) -> Array:
+    """Return the log evidences of models of one size by a rule of `size` nodes per coordinate, (m,)."""
     offset = KineticFamily(data, tuple(models)).coordinates.offset
     axes: list[Array] = []
     log_w: Array = np.zeros(())

@@ -177,7 +177,7 @@ def one_stop(family: str, dim: int, tol: float, replicate: int) -> dict[str, obj
     problem = _draw(family, dim, replicate)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        result = integrate(problem.f, problem.measure, tol=tol, rng=replicate, progress=False)
+        result = integrate(problem.f, problem.measure, tol=tol, method="process", rng=replicate, progress=False)
     low, high = result.interval(0.95)
     return {
         "family": family, "group": GROUPS[family], "d": dim, "tol": tol, "replicate": replicate,
