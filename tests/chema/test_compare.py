@@ -68,6 +68,17 @@ def test_more_than_five_thousand_models_are_screened_without_being_asked():
         assert compare(many, n=10, rng=0, method="sbq").rest is None
 
 
+def test_more_than_five_thousand_single_enzymes_are_screened():
+    many = Dataset.simulate(5001, rng=2, noise=0.01, regulators=1)
+    singles = [(name,) for name in many.names]
+    found = compare(many, models=singles, n=50, rng=0)
+    full = compare(many, models=singles, n=50, screen=False, rng=0)
+    assert found.n_models == len(full) == 5001 and 1000 <= len(found) < 4000 and found.best == full.best
+    order = np.argsort(-full.evidences.log_median)
+    assert {full.names[i] for i in order[:1000]} <= set(found.names)
+    assert all(agrees(found, full, full.names[i]) for i in order[:5])
+
+
 def test_models_with_more_enzymes_begin_with_more_points():
     found = compare(Dataset.simulate(32, rng=2, noise=0.005), max_enzymes=3, stages=(10, 50, 60), stop=0.5, rng=0)
     assert found.n_models == 5489 and found.rest is not None

@@ -244,3 +244,14 @@ def test_climbs_that_meet_go_on_as_one():
         run.tell(x, problem.log_likelihood(x))
     modes = run.result().modes
     assert len(modes) == 1 and modes[0].climbs >= 1
+
+
+def test_what_is_unseen_is_bounded_by_the_spread_of_the_values():
+    """Slopes between values without any order promise any height."""
+
+    def disorder(x):
+        return -1e17 * (1.0 + np.abs(np.sin(1e6 * x.sum(axis=1))))
+
+    found = drive(fwbq.EvidenceRun(PRIOR, n=60, rng=1), disorder, 60)
+    assert not found.success
+    assert 1.0 < found.sd <= 1.01 * np.ptp(found.values)

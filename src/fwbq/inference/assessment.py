@@ -9,11 +9,14 @@ from numpy.typing import NDArray
 
 from .belief import Belief
 from .nodes import Nodes, resample, subset
+from .surrogate import Surrogate
 
 Array = NDArray[np.float64]
 
 #: Nodes over which double sums of the covariance are taken, and those at which signs are drawn jointly.
 _DOUBLE, _SIGNS = 1024, 600
+#: Nodes over which the error is taken roughly, when points are chosen.
+_ROUGH = 256
 #: Variance of the log density at a node beyond which the expansion in its deviation says nothing: the node's mass may
 #: be lost, or be several times as large, whether the variance is 4 or 400. Without the bound a few nodes in unknown
 #: tails made standard deviations of tens of natural logarithms.
@@ -80,6 +83,14 @@ class Assessment:
         return float(np.sqrt(np.sum(np.square(parts))))
 
 
+def known_error(belief: Belief, nodes: Nodes, inflation: float, seed: np.random.SeedSequence) -> float:
+    """Return what surrogate and boundary leave open of the log evidence, from few nodes: for the choice of points."""
+    first, each = _orders(belief.surrogate, *subset(nodes, _ROUGH))
+    second = 0.5 * inflation * max(each - first, 0.0)
+    boundary = _boundary(belief, nodes, seed, _ROUGH)
+    return float(np.sqrt(inflation * first + second**2 + boundary**2))
+
+
 def assess(
     belief: Belief,
     nodes: Nodes,
@@ -97,10 +108,7 @@ def assess(
     value, error = nodes.log_integral()
     surrogate = belief.surrogate
     z, w = subset(nodes, _DOUBLE)
-    K = surrogate.covariance(z)
-    there = surrogate.predict(z)
-    first = surrogate.amplitude * float(there.weighted_variance(w, w @ K @ w))
-    each = float(w @ np.minimum(surrogate.amplitude * there.variance(np.diagonal(K)), EXPANDED))
+    first, each = _orders(surrogate, z, w)
     shifts = [0.0]
     base = belief.log_joint(z)
     for other in belief.fitted.members[1:]:
@@ -120,13 +128,21 @@ def assess(
     )
 
 
-def _boundary(belief: Belief, nodes: Nodes, seed: np.random.SeedSequence) -> float:
+def _orders(surrogate: Surrogate, z: Array, w: Array) -> tuple[float, float]:
+    """Return the variance of the integral under weights w (q,) at points z (q, d), and the mean bounded variance."""
+    K = surrogate.covariance(z)
+    there = surrogate.predict(z)
+    first = surrogate.amplitude * float(there.weighted_variance(w, w @ K @ w))
+    return first, float(w @ np.minimum(surrogate.amplitude * there.variance(np.diagonal(K)), EXPANDED))
+
+
+def _boundary(belief: Belief, nodes: Nodes, seed: np.random.SeedSequence, size: int = _SIGNS) -> float:
     """Return the standard deviation of the log of the share of the mass where the likelihood is positive."""
     if belief.sign is None:
         return 0.0
     without = Nodes(
         nodes.points, nodes.log_joint, nodes.log_ratio - belief.log_positive(nodes.points), None, nodes.replicates
     )
-    z = nodes.points[resample(without, _SIGNS)]
+    z = nodes.points[resample(without, size)]
     signs = belief.sign.draw(belief.whitening.forward(z), _DRAWS, np.random.default_rng(seed))
-    return float(np.std(np.log(np.maximum(signs.mean(axis=1), 1.0 / _SIGNS))))
+    return float(np.std(np.log(np.maximum(signs.mean(axis=1), 1.0 / size))))

@@ -67,6 +67,10 @@ class Climb:
     further : bool
         Whether it began after the first climb had ended, from a point that the modes do not explain; such a climb
         begins with a point on every axis.
+    deep : bool
+        Whether a further climb began so deep below the top that its start says nothing of the known mass.
+    joined : int
+        How many steps of a further climb led up to ground that was known already.
     arrived : bool
         Whether the top and its curvature are known.
     ended : bool
@@ -86,6 +90,8 @@ class Climb:
     radius: float
     budget: int
     further: bool = False
+    deep: bool = False
+    joined: int = 0
     arrived: bool = False
     ended: bool = False
     counted: bool = False

@@ -24,9 +24,10 @@ from ..process import KernelFamily
 from ..process.basis import basis_size
 from . import files
 from .acquisition import next_points
-from .assessment import Assessment, assess
+from .assessment import Assessment, assess, known_error
 from .belief import Belief
 from .climb import NOT_ARRIVED, Climb
+from .exploration import SURPRISE, exploring_share, surprising, telling_points
 from .mixture import lower_root
 from .modes import ABOVE, Mode, explains
 from .nodes import Nodes
@@ -72,6 +73,16 @@ _DEEPEST = 1e7
 #: While no prediction has been tested the variance is multiplied by one plus this; with every tested prediction the
 #: addition falls, like one over their number.
 _UNTESTED = 3.0
+#: A climb from an exploring point ends when so many of its steps led to higher ground that was known already. Points on
+#: known ground count for it as lower than its start by the second number, in natural logarithms: as failed steps.
+_JOINED, _FAILED = 2, 20.0
+#: A spread point deeper below the top than these, for any and for each dimension, in natural logarithms, is no start.
+_WORTH, _WORTH_PER_DIMENSION = 60.0, 10.0
+#: Exploring points that are no data for the surrogate are starts until so many climbs from them ended on known ground:
+#: where all tails are higher than expected, two climbs say so.
+_VAIN = 2
+#: The exploring points come this many times faster than their share, so that what they find can still be climbed.
+_AHEAD = 4.0
 #: How far the process can be trusted is judged by the errors of the last so many predictions.
 _REMEMBERED = 40
 
@@ -89,6 +100,7 @@ class _Plan:
     z: Array
     x: Array
     climbs: list[tuple[Climb, int]] = field(default_factory=list)  # with the number of points of each
+    exploring: int = 0  # the last so many points look for modes that nobody has seen
     asked: int = 0
     values: dict[bytes, float] = field(default_factory=dict)
 
@@ -208,6 +220,7 @@ class EvidenceRun:
         self._z = np.empty((0, d))
         self._x = np.empty((0, d))
         self._values = np.empty(0)
+        self._remote = np.empty(0, dtype=bool)  # points that are no data for the surrogate
         self._plan: _Plan | None = None
         self._rounds = 0
         self._skipped = 0
@@ -221,6 +234,8 @@ class EvidenceRun:
         self._fresh: tuple[int, _View] | None = None  # the one of all values there are, with their number
         self._residuals: list[tuple[float, float]] = []
         self._tops: list[float] = []
+        self._explored = 0  # points that looked for modes nobody has seen
+        self._vain = 0  # climbs from deep starts that ended on known ground
         self._probed: list[tuple[float, Array]] = []
         self._exhausted = False
         self._answer: tuple[int, Evidence] | None = None
@@ -416,18 +431,41 @@ class EvidenceRun:
         values = np.array([plan.values[key] for key in keys])
         known = ~np.isnan(values)
         self._lost = np.vstack([self._lost, plan.z[~known]])
+        aside = np.arange(len(keys)) >= len(keys) - plan.exploring
         if plan.kind == "climb":
             start = 0
             joint = np.where(known, values, -np.inf) + self._space.log_prior(plan.z)
             for climb, size in plan.climbs:
                 part = slice(start, start + size)
-                climb.learn(plan.z[part], joint[part])
+                climb.learn(plan.z[part], self._strange(climb, plan.z[part], joint[part]))
+                aside[part] = climb.further and self._rounds > 0
                 start += size
-        elif plan.kind == "round":
-            self._remember(plan.z[known], values[known])
-        self._add(plan.z[known], plan.x[known], values[known])
+        z, x, values, aside = plan.z[known], plan.x[known], values[known], aside[known]
+        if plan.kind == "round":
+            self._remember(z[~aside], values[~aside])
+            self._follow(z, values, aside)
+        self._add(z, x, values, self._deep(z, values, aside))
 
-    def _add(self, z: Array, x: Array, values: Array) -> None:
+    def _strange(self, climb: Climb, z: Array, joint: Array) -> Array:
+        """Return the values that a climb learns: a further one must not be led away by what is known already.
+
+        Points no higher than was expected count as steps that failed. When such steps lead up twice, the climb has come
+        to known ground, and ends.
+        """
+        if not climb.further or self._view.belief is None:
+            return joint
+        expected = joint <= self._expected(z)
+        climb.joined += int(climb.spent > 0 and np.any(expected & (joint > climb.value)))
+        climb.ended = climb.joined >= _JOINED
+        return np.asarray(np.where(expected, np.minimum(joint, climb.value - _FAILED), joint))
+
+    def _expected(self, z: Array) -> Array:
+        """Return the log joint densities (k,) up to which values at points z (k, d) are no surprise."""
+        level = np.max([mode.peak(z) for mode in self._modes], axis=0) + ABOVE
+        return np.asarray(level if self._view.belief is None else np.maximum(level, surprising(self._view.belief, z)))
+
+    def _add(self, z: Array, x: Array, values: Array, remote: NDArray[np.bool_] | None = None) -> None:
+        self._remote = np.concatenate([self._remote, np.zeros(len(z), dtype=bool) if remote is None else remote])
         self._z = np.vstack([self._z, z])
         self._x = np.vstack([self._x, x])
         for value in values + self._space.log_prior(z):
@@ -532,13 +570,10 @@ class EvidenceRun:
         if not self._modes:
             return []
         if self._starts is None:
-            best = self._modes[0].peak.constant
             self._starts = [
                 i
                 for i in np.argsort(-np.where(self._positive, self._joint, -np.inf), kind="stable").tolist()
-                if self._positive[i]
-                and (i < self._first or self._paused(i))
-                and self._joint[i] > best - 60.0 - 10.0 * self.dim
+                if self._positive[i] and (i < self._first or self._paused(i)) and self._joint[i] > self._worth
             ][:10]
         spent = sum(climb.spent for climb in self._climbs if climb.further)
         while self._starts:
@@ -546,17 +581,24 @@ class EvidenceRun:
             left, planned = self._n - len(self._values), max(self._n, len(self._values))
             room = (left >= 4 * self.dim or left <= 0) and spent <= _FURTHER * planned
             i = self._starts.pop(0)
-            if explains(self._modes, self._z[i], float(self._joint[i])):
+            deep = bool(self._remote[i])
+            if explains(self._modes, self._z[i], float(self._joint[i])) or (deep and self._vain >= _VAIN):
                 continue
             if not room:
                 self._starts.insert(0, i)
                 return []
             distance = min(float(np.linalg.norm(self._z[i] - mode.peak.centre)) for mode in self._modes)
             budget = min(int(_FURTHER * self._n), 8 * self.dim + 8)
-            climb = Climb(self._z[i].copy(), float(self._joint[i]), 0.3 * min(1.0, distance), budget, further=True)
+            radius = 0.3 * min(1.0, distance)
+            climb = Climb(self._z[i].copy(), float(self._joint[i]), radius, budget, further=True, deep=deep)
             self._climbs.append(climb)
             return [climb]
         return []
+
+    @property
+    def _worth(self) -> float:
+        """Log joint density from which on a point that the modes do not explain is worth a climb in any case."""
+        return self._modes[0].peak.constant - _WORTH - _WORTH_PER_DIMENSION * self.dim
 
     def _paused(self, i: int) -> bool:
         return any(not c.arrived and np.array_equal(c.best, self._z[i]) for c in self._climbs)
@@ -569,7 +611,9 @@ class EvidenceRun:
             if mode.holds(climb.best):
                 self._modes[k] = Mode(mode.peak, mode.climbs + 1)
                 self._finished += 1
+                self._vain += int(climb.deep)
                 return
+        self._vain += int(climb.deep and not climb.arrived)
         if not climb.arrived and (climb.further or climb.value < max(c.value for c in self._climbs)):
             return
         row = int(np.argmin(np.sum((z - climb.best) ** 2, axis=1)))
@@ -582,6 +626,7 @@ class EvidenceRun:
         self._finished += int(climb.arrived)
         found = Mode(Quadratic(top, float(peak(top[None])[0]), np.zeros(self.dim), peak.curvature))
         self._modes = sorted([*self._modes, found], key=lambda mode: -mode.peak.constant)
+        self._fresh = None  # a look at the result between the climb's last value and now did not know of the mode
 
     def _round(self) -> _Plan | None:
         view = self._look()
@@ -596,14 +641,62 @@ class EvidenceRun:
         if probes is not None:
             return self._planned("round", probes)
         self._rounds += 1
-        # Points of zero likelihood are data of the sign process, and need not be excluded; those of a sample are, so
-        # that none of its points is evaluated twice.
-        lost = self._lost if self._space.support is None else np.vstack([self._lost, self._z[~self._positive]])
-        z = next_points(view.belief, view.nodes, batch, self._seed(2, self._rounds), self._design, lost)
-        if not len(z):
+        exploring = self._exploring(view, batch)
+        z = np.empty((0, self.dim))
+        if len(exploring) < batch:
+            # Points of zero likelihood are data of the sign process, and need not be excluded; those of a sample are,
+            # so that none of its points is evaluated twice.
+            lost = self._lost if self._space.support is None else np.vstack([self._lost, self._z[~self._positive]])
+            size = batch - len(exploring)
+            z = next_points(view.belief, view.nodes, size, self._seed(2, self._rounds), self._design, lost)
+        if not len(z) + len(exploring):
             self._exhausted = True
             return None
-        return self._planned("round", z)
+        plan = self._planned("round", np.vstack([z, exploring]))
+        plan.exploring = len(exploring)
+        return plan
+
+    def _exploring(self, view: _View, batch: int) -> Array:
+        """Return points that look for modes nobody has seen; none while the known mass needs all.
+
+        They leave room for a climb from what they find.
+        """
+        nothing = np.empty((0, self.dim))
+        assert view.belief is not None and view.nodes is not None
+        if self._space.support is not None or not self._modes or view.belief.fitted.kind == "gaussian":
+            return nothing
+        room = self._n - len(self._values) - 4 * self.dim
+        error = known_error(view.belief, view.nodes, self._inflation(), self._seed(6, self._rounds))
+        share = exploring_share(error)
+        size = int(np.ceil(_AHEAD * share * batch)) if _AHEAD * share < 1.0 else max(batch, self._n // 12)
+        size = min(size, int(share * self._n) - self._explored, room)
+        if size <= 0:
+            return nothing
+        z = telling_points(
+            view.belief, (self._z, self._joint), view.nodes.log_integral()[0], size, self._seed(5, self._rounds)
+        )
+        self._explored += len(z)
+        return z
+
+    def _follow(self, z: Array, values: Array, exploring: NDArray[np.bool_]) -> None:
+        """Note which exploring points are higher than was expected: climbs begin there. They are about to be added."""
+        if not exploring.any():
+            return
+        g = values + self._space.log_prior(z)
+        high = exploring & (g > self._expected(z))
+        rows = [len(self._values) + int(i) for i in np.argsort(-g, kind="stable") if high[i]]
+        self._starts = rows + (self._starts or [])
+
+    def _deep(self, z: Array, values: Array, some: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which of `some` points are so deep below the top that they say nothing of the mass there is.
+
+        Those of an exploration, and of the climbs it leads to, are then no data for the surrogate: what it would learn
+        from them of its amplitude and length-scales is wrong where the mass is.
+        """
+        if not some.any():
+            return some
+        g = np.append(values + self._space.log_prior(z), self._tops[-1])
+        return np.asarray(some & (depth_noise(g, self.dim)[:-1] > 0.0))
 
     def _probes(self, view: _View) -> Array | None:
         """Return points far out on every axis where a log joint density has no prior to bound it; None when known.
@@ -661,10 +754,11 @@ class EvidenceRun:
         if self._fresh is not None and self._fresh[0] == len(self._values):
             return self._fresh[1]
         at = self._positive
-        n = int(at.sum())
+        near = at & ~self._remote
+        n = int(near.sum())
         if n < 3:
             return None
-        z, g = self._z[at], self._bounded()[at]
+        z, g = self._z[near], self._bounded()[near]
         whitening = self._whitening(z, g)
         again = n >= _REFIT * self._view.fitted_at
         fitted = fit(
@@ -723,11 +817,11 @@ class EvidenceRun:
                 # quartile of all. The median was too near for one in fifty Gaussians five times narrower than the
                 # prior, with fewer evaluations than a quadratic has coefficients.
                 rising = max(rising, self._tops[-1] - float(np.quantile(self._joint[self._positive], 0.25)))
-        waiting = (
-            sum(not explains(self._modes, self._z[i], float(self._joint[i])) for i in self._starts or [])
-            if self._modes
-            else len(self._starts or [])
-        )
+        # Slopes may be extrapolated to any height. The top is at most as far above the best value as that is above the
+        # lower quartile of the spread points.
+        spread = self._joint[self._positive][: self._first]
+        rising = min(rising, self._tops[-1] - float(np.quantile(spread, 0.25)))
+        waiting = sum(self._unexplained(i, belief) for i in self._starts or [])
         missed = 0.5 * waiting / (waiting + 2.0 * max(self._finished, 1)) if waiting else 0.0
         if self.dim >= _RACE_DIM and self._finished < 2 and waiting:
             missed = max(missed, 1.0)
@@ -737,6 +831,19 @@ class EvidenceRun:
         tail = np.maximum(np.exp(values) - 2.0 * np.exp(-0.5 * distances**2), 0.0)
         beyond = float(np.sum(tail)) * _PROBE / np.sqrt(2.0 * np.pi)
         return float(np.sqrt(rising**2 + missed**2 + beyond**2))
+
+    def _unexplained(self, i: int, belief: Belief) -> bool:
+        """Whether start number i still waits for a climb: neither modes nor the other values explain its value."""
+        if not self._modes:
+            return True
+        value = float(self._joint[i])
+        if value <= self._worth or explains(self._modes, self._z[i], value):
+            return False
+        if i < self._first or self._remote[i]:
+            return i < self._first or self._vain < _VAIN
+        row = int(np.sum((self._positive & ~self._remote)[:i]))
+        errors, variances = belief.surrogate.regression.leave_one_out()
+        return bool(errors[row] > SURPRISE * np.sqrt(belief.surrogate.amplitude * variances[row]) + ABOVE)
 
     def _bound(self) -> float:
         """Return a bound of what the surrogate may leave open: the log of the ratio of an upper to a lower bound of Z.
@@ -772,7 +879,7 @@ class EvidenceRun:
     def _current(self) -> Evidence:
         """Return the evidence given all values, computed once for each number of them."""
         if self._answer is None or self._answer[0] != self.n_evaluations:
-            kept = self._z, self._x, self._values, list(self._tops), self._fresh
+            kept = self._z, self._x, self._values, self._remote, list(self._tops), self._fresh
             try:
                 if self._plan is not None:
                     # The values of a batch count even while other points of it are still being evaluated.
@@ -780,11 +887,13 @@ class EvidenceRun:
                     values = np.array([self._plan.values[(self._plan.x[i] + 0.0).tobytes()] for i in rows])
                     known = ~np.isnan(values)
                     at = np.array(rows, dtype=int)[known]
-                    self._add(self._plan.z[at], self._plan.x[at], values[known])
+                    z, values = self._plan.z[at], values[known]
+                    exploring = at >= len(self._plan.x) - self._plan.exploring
+                    self._add(z, self._plan.x[at], values, self._deep(z, values, exploring))
                 self._answer = self.n_evaluations, self._conclude()
             finally:
                 if self._plan is not None:
-                    self._z, self._x, self._values, self._tops, self._fresh = kept
+                    self._z, self._x, self._values, self._remote, self._tops, self._fresh = kept
         return self._answer[1]
 
     def _conclude(self) -> Evidence:

@@ -9,6 +9,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 
+from .._linalg import jittered_cholesky
 from ..kernels import Matern52
 
 Array = NDArray[np.float64]
@@ -74,7 +75,7 @@ class SignProcess:
         K = _covariance(x, x, length)
         K.flat[:: n + 1] *= 1.0 + _JITTER
         tau, nu = np.zeros(n), np.zeros(n)
-        S, mean = K.copy(), np.zeros(n)
+        S, mean = K.copy(order="F"), np.zeros(n)  # in the order that the update in place needs
         value = -np.inf
         for _ in range(_SWEEPS):
             for i in range(n):
@@ -92,12 +93,13 @@ class SignProcess:
                 tau[i] += change
                 nu[i] = m / max(variance, 1e-12) - v
                 column = S[:, i].copy()
-                S -= np.outer(column, column) * (change / (1.0 + change * column[i]))
+                factor = -change / (1.0 + change * column[i])
+                S = scipy.linalg.blas.dger(factor, column, column, a=S, overwrite_a=1)
                 mean = S @ nu
             root = np.sqrt(tau)
             lower = np.asarray(np.linalg.cholesky(np.eye(n) + root[:, None] * K * root), dtype=float)
             B = scipy.linalg.solve_triangular(lower, root[:, None] * K, lower=True, check_finite=False)
-            S = K - B.T @ B
+            S = np.asfortranarray(K - B.T @ B)
             mean = S @ nu
             before, value = value, cls._log_likelihood(y, S, mean, tau, nu, lower)
             if abs(value - before) < _CONVERGED:
@@ -136,9 +138,11 @@ class SignProcess:
         """Draw whether the likelihood is positive at points x (q, d), jointly, (size, q)."""
         cross = _covariance(self.points, x, self.length)
         v = self._gain(cross)
-        values, axes = np.linalg.eigh(_covariance(x, x, self.length) - v.T @ v)
-        e = rng.standard_normal((size, len(x))) * np.sqrt(np.maximum(values, 0.0))
-        return np.asarray(cross.T @ self.weights + e @ axes.T > 0.0)
+        C = _covariance(x, x, self.length)
+        scale = float(np.max(np.diagonal(C)))
+        lower, _ = jittered_cholesky((C - v.T @ v) / scale, _JITTER)
+        e = np.sqrt(scale) * rng.standard_normal((size, len(x)))
+        return np.asarray(cross.T @ self.weights + e @ lower.T > 0.0)
 
 
 def _near_the_other_side(x: Array, positive: NDArray[np.bool_]) -> NDArray[np.intp]:
