@@ -79,7 +79,7 @@ def comparisons(sizes, workers, max_enzymes):
 
     print(
         f"{'enzymes':>8} {'models':>12} {'seconds':>8} {'processor':>10} {'us/model':>9} {'GB':>5}  "
-        "models compared after the screen; best model and P(MAP)"
+        "models listed; best model and P(MAP)"
     )
     for size in sizes:
         data = Dataset.simulate(size, rng=size, noise=0.005)

@@ -474,7 +474,7 @@ class TestPointsChosenTogether:
     def batches(self, monkeypatch):
         """Sizes of the batches asked for."""
         sizes, ask = [], fwbq.Integration.ask
-        monkeypatch.setattr(fwbq.Integration, "ask", lambda run, batch: sizes.append(batch) or ask(run, batch))
+        monkeypatch.setattr(fwbq.Integration, "ask", lambda run, n, **more: sizes.append(n) or ask(run, n, **more))
         return sizes
 
     def test_in_one_go(self, batches):

@@ -5,7 +5,7 @@ import pytest
 
 import fwbq
 from fwbq.integration import sequence
-from fwbq.integration.sequence import doublings, next_points
+from fwbq.integration.sequence import fitted_at, next_points, next_total
 
 SQUARE = fwbq.Uniform([0.0, 0.0], [1.0, 1.0])
 PLANE = fwbq.Gaussian([0.0, 0.0], np.eye(2))
@@ -38,6 +38,19 @@ def test_a_batch_is_moved_together(measure, length, monkeypatch):
     assert np.all((moved > measure.lower) & (moved < measure.upper))
 
 
+def test_a_batch_that_others_follow_is_not_moved(monkeypatch):
+    def points(**more):
+        run = fwbq.Integration(PLANE, rng=0)
+        x = run.ask(8)
+        run.tell(x, np.sin(x.sum(axis=1)))
+        return run.ask(8, **more)
+
+    moved, followed = points(), points(more=True)
+    assert not np.array_equal(moved, followed)
+    monkeypatch.setattr(sequence, "MOVES", 0)
+    assert np.array_equal(followed, points(more=True))
+
+
 @pytest.mark.parametrize("kernel", [smooth(0.5, 0.01), fwbq.Matern52(0.5), fwbq.Matern12(0.5)], ids=repr)
 def test_a_rough_kernel_leaves_the_points_where_they_are(kernel, monkeypatch):
     assert np.array_equal(batch(kernel, SQUARE, monkeypatch, 15)[0], batch(kernel, SQUARE, monkeypatch, 0)[0])
@@ -50,6 +63,29 @@ def test_points_of_a_sample_stay_in_it(monkeypatch):
 
 
 def test_numbers_of_points_at_which_kernels_are_fitted():
-    assert doublings(2, 100) == [8, 16, 32, 64]
-    assert doublings(10, 60) == [15, 30, 60]
-    assert doublings(1, 4) == [8]
+    assert fitted_at(2, 130) == [8, 32, 128]
+    assert fitted_at(10, 60) == [15, 60]
+    assert fitted_at(1, 4) == [8]
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [((), [8, 32, 128, 512]), ((1.5, 2.5), [8, 12, 20, 32, 48, 80, 128, 192])],
+    ids=["fits alone", "patient"],
+)
+def test_batches_end_where_kernels_are_fitted(steps, expected):
+    totals = [0]
+    while len(totals) <= len(expected):
+        totals.append(next_total(totals[-1], 4, steps))
+    assert totals[1:] == expected
+    assert set(fitted_at(1, totals[-1])) <= set(totals)
+    assert next_total(33, 4, steps) == next_total(32, 4, steps)  # a batch of another size, then as if there were none
+
+
+@pytest.mark.parametrize("tol", [None, 1e-9])
+@pytest.mark.filterwarnings("ignore:tolerance .* not reached")
+def test_a_fit_goes_on_from_the_fit_before_it(tol):
+    """Nothing is searched but the points at which there was a fit."""
+    result = fwbq.integrate(lambda x: np.abs(x[:, 0] - 0.3), fwbq.Uniform([0.0], [1.0]), n=100, tol=tol, rng=0)
+    searched = sorted(len(key) // 16 for key in result.model._memory)  # a point and a value of eight bytes each
+    assert searched == [8, 32, 100]

@@ -218,6 +218,45 @@ def test_a_search_in_stages_ends_at_the_same_maximum(family):
     assert abs(heights[1] - heights[0]) < 0.01
 
 
+def test_the_share_of_the_remainder_is_sought_from_both_ends():
+    """A sample of Matern32 has a maximum where ExpQuad explains all, 18 lower than where the remainder does."""
+    x, f = sample(fwbq.Matern32([0.3, 1.0]), 60, 2, 7)
+    family = FAMILIES[3]
+    memory = {}
+    found = process.fit(x, f, scale=np.full(2, 0.29), families=[family], draws=0, memory=memory)
+    ((_, height),) = memory[x.tobytes() + f.tobytes()]
+    objective = Objective(family, LengthscalePrior(np.full(2, 0.29)), Differences.of(x), f - f[0], np.ones((60, 1)))
+    scaled = height - objective.value(found.theta)  # the search is of values scaled by a power of two
+    for log_share in (-20.0, -9.0, 0.0, 3.0):
+        start = np.append(objective.location[:2], log_share)
+        _, other = objective.maximise([start], iterations=60, ftol=1e-8)
+        assert height - scaled > other - 0.01
+    assert found.theta[2] > -1.0
+
+
+def test_a_search_in_other_units_ends_at_the_same_maximum():
+    x, f = sample(fwbq.Matern52([0.5, 2.0]), 30, 2, 3)
+    objective = Objective(
+        FAMILIES[2], LengthscalePrior(np.full(2, 0.29)), Differences.of(x), f - f[0], np.ones((30, 1))
+    )
+    options = {"iterations": 60, "ftol": 1e-10, "gtol": 1e-5}
+    theta, height = objective.maximise([objective.location], **options)
+    scaled, same = objective.maximise([objective.location], unit=np.array([0.1, 0.3]), **options)
+    # The slope at the end is below 1e-5 (1e-4 in units of 0.1), and the curvature at least that of the prior, 0.4.
+    np.testing.assert_allclose(scaled, theta, atol=1e-3)
+    assert same == pytest.approx(height, abs=1e-7)
+
+
+@pytest.mark.parametrize("family", [FAMILIES[0], FAMILIES[3]], ids=lambda family: family.name)
+def test_the_precision_of_the_prior_is_the_inverse_of_its_covariance(family):
+    prior = LengthscalePrior(np.array([0.3, 1.0, 2.0]))
+    covariance = np.full((3, 3), prior.common**2) + prior.apart**2 * np.eye(3)
+    precision = prior.precision(family)
+    np.testing.assert_allclose(precision[:3, :3] @ covariance, np.eye(3), atol=1e-14)
+    sd = np.append(np.sqrt(np.diagonal(covariance)), np.diagonal(precision)[3:] ** -0.5)
+    np.testing.assert_allclose(np.diff(prior.bounds(family), axis=1)[:, 0], 20.0 * sd, rtol=1e-12)
+
+
 def test_a_stage_of_equal_values_is_passed_over():
     x = np.linspace(0.0, 1.0, 20)[:, None]
     f = np.where(x[:, 0] > 0.5, x[:, 0], 0.5)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from mpmath import mpf
 
 import fwbq
+from fwbq._linalg import CholeskyFactor
 from fwbq.rules import worst_case
 from fwbq.rules.rule import MERGE_TOLERANCE, _merge_indistinct, _merge_repeats
 
@@ -594,3 +595,13 @@ def test_a_quick_rule_states_the_error_of_its_own_weights(kernel):
     assert abs(quick.mmd2 - error) <= quick.floor + 1e-12 * error
     assert quick.mmd2 >= thorough.mmd2 - thorough.floor
     assert quick.weights.sum() == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("kernel", [fwbq.ExpQuad(1.0), fwbq.Matern12(0.3)], ids=repr)
+def test_a_quick_rule_holds_the_factor_of_its_points(kernel):
+    x = np.concatenate([np.linspace(0.0, 1.0, 25), [0.5]])[:, None]
+    quick = fwbq.bayes_rule(fwbq.embed(kernel, fwbq.Uniform([0.0], [1.0])), x, thorough=False)
+    expected = CholeskyFactor.of(kernel(quick.points))
+    assert len(quick) == 25
+    assert np.array_equal(quick.factor.lower, expected.lower)
+    assert quick.factor.jitter == expected.jitter

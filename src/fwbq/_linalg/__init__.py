@@ -14,6 +14,7 @@ from .factors import (
     jittered_cholesky,
     numerical_rank,
     pivoted_cholesky,
+    triangular_solve,
 )
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "pivoted_cholesky",
     "power_of_two",
     "sum_parts",
+    "triangular_solve",
     "two_product",
     "two_sum",
 ]

@@ -155,16 +155,16 @@ class CholeskyFactor:
 
     def whiten(self, b: FloatArray) -> FloatArray:
         """Return L^-1 S b, whose sum of squares is b' (K + D)^-1 b."""
-        return _triangular_solve(self.lower, (self.scale if b.ndim == 1 else self.scale[:, None]) * b)
+        return triangular_solve(self.lower, (self.scale if b.ndim == 1 else self.scale[:, None]) * b)
 
     def whiten_transposed(self, b: FloatArray) -> FloatArray:
         """Return S L^-T b."""
-        x = _triangular_solve(self.lower, b, transposed=True)
+        x = triangular_solve(self.lower, b, transposed=True)
         return (self.scale if b.ndim == 1 else self.scale[:, None]) * x
 
     def log_determinant(self) -> float:
         """Return log |K + D|."""
-        return 2.0 * float(np.log(np.diagonal(self.lower)).sum() - np.log(self.scale).sum())
+        return 2.0 * float(np.log(np.diagonal(self.lower) / self.scale).sum())
 
     def quadratic(self, b: FloatArray) -> FloatArray:
         """Return b' (K + D)^-1 b, one number per column; never negative."""
@@ -199,8 +199,9 @@ class CholeskyFactor:
 def jittered_cholesky(scaled: FloatArray, jitter: float) -> tuple[FloatArray, float]:
     """Return L with L L' = `scaled` + jitter I, and the jitter: the one given, or the first power of ten times it."""
     a = scaled.copy()
+    diagonal = np.diagonal(scaled)
     while True:
-        np.fill_diagonal(a, np.diagonal(scaled) + jitter)
+        a.flat[:: len(a) + 1] = diagonal + jitter
         lower, ok = _cholesky(a)
         # A pivot far below the jitter is rounding error that happened to be positive.
         if ok and np.diagonal(lower).min(initial=np.inf) ** 2 > 0.1 * jitter:
@@ -210,7 +211,7 @@ def jittered_cholesky(scaled: FloatArray, jitter: float) -> tuple[FloatArray, fl
         jitter *= 10.0
 
 
-def _triangular_solve(lower: FloatArray, b: FloatArray, *, transposed: bool = False) -> FloatArray:
+def triangular_solve(lower: FloatArray, b: FloatArray, *, transposed: bool = False) -> FloatArray:
     """Return L^-1 b or L^-T b: LAPACK itself, without the checks that a search would pay for hundreds of times."""
     if b.size == 0:
         return b

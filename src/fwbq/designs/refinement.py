@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import _validate
-from .._linalg import CholeskyFactor
+from .._linalg import SMALLEST_JITTER, CholeskyFactor
 from .._threads import one_blas_thread
 from ..measures import Empirical
 from ..rules import Rule, bayes_rule, simplex_rule, uniform_rule, weighted_rule
@@ -116,7 +116,8 @@ def bayes_weights(prior_mean: str) -> Weigh:
     """Return the weights of Bayesian quadrature as a function of K and z."""
 
     def weigh(K: FloatArray, z: FloatArray) -> FloatArray:
-        factor = CholeskyFactor.of(K)
+        # One step of refinement makes up for the jitter, and one factorisation is enough for that.
+        factor = CholeskyFactor.with_jitter(K, SMALLEST_JITTER)
         w = factor.solve(z)
         w += factor.solve(z - K @ w)
         if prior_mean == "zero":
@@ -164,9 +165,12 @@ def descend(
     lower, upper = (np.asarray(measure.lower), np.asarray(measure.upper)) if box is None else box
     eps = float(np.finfo(float).eps)
     mean_of_fixed = embedding.mean(fixed)
+    K = kernel(np.concatenate([fixed, start]))
+    N = len(fixed)
 
     def error(moved: FloatArray) -> tuple[float, float, FloatArray]:
-        K = kernel(np.concatenate([fixed, moved]))
+        K[N:] = kernel(moved, np.concatenate([fixed, moved]))
+        K[:N, N:] = K[N:, :N].T
         z = np.concatenate([mean_of_fixed, embedding.mean(moved)])
         w = weigh(K, z)
         v = embedding.variance - 2.0 * (w @ z) + w @ (K @ w)
@@ -179,7 +183,7 @@ def descend(
         if v <= floor:  # rounding error from here on: a flat floor ends the search
             return float(np.log(floor)), np.zeros_like(y)
         gradient = kernel.gradient_sum(moved, np.concatenate([fixed, moved]), w) - embedding.mean_gradient(moved)
-        gradient *= (2.0 / v) * w[len(fixed) :, None] * scale
+        gradient *= (2.0 / v) * w[N:, None] * scale
         return float(np.log(v)), gradient.ravel()
 
     result = minimize(

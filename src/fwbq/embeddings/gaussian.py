@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
+from .._linalg import triangular_solve
 from .._validate import Array
 from ..kernels import ExpQuad
 from ..measures import Gaussian, GaussianMixture
@@ -44,7 +44,7 @@ class ExpQuadGaussians(Embedding):
         total = np.zeros_like(x)
         for factor, (value, half) in zip(self._factors, self._components(x), strict=True):
             with np.errstate(over="ignore", invalid="ignore"):
-                back = solve_triangular(factor, half, lower=True, trans="T", check_finite=False)
+                back = triangular_solve(factor, half, transposed=True)
                 slope = back.T * value[:, None]
             # Where the value underflows the distance may be infinite: 0 times it is 0.
             total -= np.where(value[:, None] > 0.0, slope, 0.0)
@@ -55,7 +55,7 @@ class ExpQuadGaussians(Embedding):
         for w, m, factor in zip(self._weights, self._centres, self._factors, strict=True):
             with np.errstate(over="ignore", invalid="ignore"):
                 # Subtracted before it is scaled: far from the origin the quotients have lost the difference.
-                half = solve_triangular(factor, ((x - m) / self._lengths).T, lower=True, check_finite=False)
+                half = triangular_solve(factor, ((x - m) / self._lengths).T)
                 value = np.exp(-0.5 * np.einsum("ij,ij->j", half, half))
             yield self.kernel.variance * w / np.prod(np.diagonal(factor)) * value, half
 

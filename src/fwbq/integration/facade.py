@@ -27,7 +27,7 @@ from ..rules import PriorMean
 from .net import Method, integrate_on_net, may_take_net, reason_for_net
 from .result import IntegrationResult
 from .run import Integration
-from .sequence import FIRST_BATCH, chosen_together
+from .sequence import chosen_together, next_total
 
 FloatArray = NDArray[np.float64]
 
@@ -69,8 +69,8 @@ def integrate(
 
     Evaluates f at evenly spread points, finds length-scales and smoothness from the values, adds batches of points that
     lower the error most under the kernel found, with a few close to the edges of the support, finds the kernel again
-    each time the number of values has doubled, and stops at `n` evaluations, at `tol`, or when in double precision the
-    kernel cannot tell further points apart. The answer is averaged over the kernels that the values leave plausible.
+    each time there are four times as many values, and stops at `n` evaluations, at `tol`, or when in double precision
+    the kernel cannot tell further points apart. The answer is averaged over kernels that the values leave plausible.
 
     Parameters
     ----------
@@ -189,7 +189,8 @@ def integrate(
         ) as evaluate,
     ):  # fmt: skip
         while reason is None:
-            points = run.ask(_batch(asked, limit, run.n_first, tol is not None, at_once))
+            batch = _batch(asked, limit, run.n_first, tol is not None, at_once)
+            points = run.ask(batch, more=asked + batch < (limit if tol is None else min(limit, FEWEST_FOR_TOL)))
             asked += len(points)
             claim = run.forecast(points) if tol is not None and isinstance(amplitude, str) else None
             start = time.perf_counter()
@@ -255,13 +256,11 @@ def _reached(run: Integration, tol: float, exhausted: bool) -> bool:
 def _batch(asked: int, limit: int, first: int, patient: bool, at_once: bool) -> int:
     """Return the size of the next batch.
 
-    With a kernel that is given and no tolerance, all points come in one batch. Otherwise a batch has as many points as
-    were asked for before, so that their number doubles; half as many under a tolerance (`patient`), which is looked at
-    after every batch. A design that chooses all its points together (`at_once`) gets the rest in one batch after the
-    first fit.
+    With a kernel that is given and no tolerance, all points come in one batch. Otherwise a batch ends where the kernel
+    is fitted anew, at four times the points; under a tolerance (`patient`), which is looked at after every batch, it is
+    half or two thirds of those before. A design that chooses all its points together (`at_once`) gets the rest in one
+    batch after the first fit.
     """
     if (first == 0 and not patient) or (at_once and asked > 0):
         return limit - asked
-    if asked == 0:
-        return min(limit, max(first, FIRST_BATCH))
-    return min(limit - asked, math.ceil((0.5 if patient else 1.0) * asked))
+    return min(limit, next_total(asked, first, (1.5, 2.5) if patient else ())) - asked

@@ -30,7 +30,7 @@ from .forecast import Forecast, forecast
 from .frame import Frame, natural
 from .remarks import endless_tail, like_a_likelihood
 from .result import IntegrationResult
-from .sequence import doublings
+from .sequence import fitted_at
 
 FloatArray = NDArray[np.float64]
 
@@ -258,7 +258,7 @@ class KernelModel:
         return process.fit(
             x, self.frame.integrand(x, values), scale=self.prior.scale, families=self.families,
             prior_mean=self.prior_mean, shape=self.frame.ratio(x), draws=draws,
-            stages=doublings(self.prior.dim, len(x)) if staged else (), memory=self._memory,
+            stages=fitted_at(self.prior.dim, len(x)) if staged else (), memory=self._memory,
         )  # fmt: skip
 
     def _condition(self, rule: Rule, values: FloatArray) -> IntegralPosterior:

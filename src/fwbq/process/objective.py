@@ -91,7 +91,13 @@ class Objective:
         return np.asarray(0.5 * (H + H.T))
 
     def maximise(
-        self, starts: Sequence[FloatArray], *, iterations: int, ftol: float, gtol: float = 1e-5
+        self,
+        starts: Sequence[FloatArray],
+        *,
+        iterations: int,
+        ftol: float,
+        gtol: float = 1e-5,
+        unit: FloatArray | float = 1.0,
     ) -> tuple[FloatArray, float]:
         """Return the parameters of the greatest density that L-BFGS-B finds, and the log density there.
 
@@ -103,23 +109,28 @@ class Objective:
             Most steps of each search.
         ftol, gtol : float
             A search ends when the relative change of the objective, or the largest derivative, is smaller.
+        unit : (p,) array or float
+            The parameters are searched, and derivatives judged, in these units: the closer they are to the widths of
+            the peak, the fewer steps.
         """
         from scipy.optimize import minimize
 
-        bounds = self.prior.bounds(self.family)
+        lower, upper = np.array(self.prior.bounds(self.family)).T / unit
+        bounds = list(zip(lower.tolist(), upper.tolist(), strict=True))
+
+        def negative(scaled: FloatArray) -> tuple[float, FloatArray]:
+            value, gradient = self.gradient(scaled * unit)
+            return -value, -gradient * unit
+
         runs = [
             minimize(
-                self._negative, np.clip(start, *np.array(bounds).T), jac=True, method="L-BFGS-B", bounds=bounds,
+                negative, np.clip(start / unit, lower, upper), jac=True, method="L-BFGS-B", bounds=bounds,
                 options={"maxiter": iterations, "ftol": ftol, "gtol": gtol},
             )
             for start in starts
         ]  # fmt: skip
         best = min(runs, key=lambda run: float(run.fun))
-        return np.asarray(best.x), -float(best.fun)
-
-    def _negative(self, theta: FloatArray) -> tuple[float, FloatArray]:
-        value, gradient = self.gradient(theta)
-        return -value, -gradient
+        return np.asarray(best.x * unit), -float(best.fun)
 
     def _regress(self, k: FloatArray) -> Regression:
         K = self.pairs.matrix(k, 1.0)

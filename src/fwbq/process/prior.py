@@ -61,7 +61,9 @@ class LengthscalePrior:
     def precision(self, family: KernelFamily) -> FloatArray:
         """Return the inverse of the prior covariance of the parameters."""
         d = self.dim
-        lengths = np.asarray(np.linalg.inv(self.common**2 * np.ones((d, d)) + self.apart**2 * np.eye(d)), dtype=float)
+        # The inverse of common^2 11' + apart^2 I.
+        between = self.common**2 / (self.apart**2 + d * self.common**2)
+        lengths = (np.eye(d) - between) / self.apart**2
         if family.remainder is None:
             return lengths
         full = np.zeros((d + 1, d + 1))
@@ -80,7 +82,8 @@ class LengthscalePrior:
         the likelihood grows with the length-scales without bound, and only the prior limits them.
         """
         location = self.location(family)
-        sd = np.sqrt(np.diagonal(np.linalg.inv(self.precision(family))))
+        sd = np.full(len(location), sqrt(self.common**2 + self.apart**2))
+        sd[self.dim :] = _SHARE_SCALE
         return [(float(m - 10.0 * s), float(m + 10.0 * s)) for m, s in zip(location, sd, strict=True)]
 
 

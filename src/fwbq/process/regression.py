@@ -7,11 +7,10 @@ from functools import cached_property
 from math import log, pi
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from .._linalg import Factor
+from .._linalg import Factor, triangular_solve
 
 FloatArray = NDArray[np.float64]
 
@@ -74,41 +73,47 @@ class Regression:
         return self.factor.size - self.rank
 
     @cached_property
-    def _triangle(self) -> tuple[FloatArray, FloatArray]:
-        """Q (n, p) and R (p, p) of the whitened basis."""
+    def _white(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """W f, of the shape of f, and Q (n, p) and R (p, p) of W H; values and basis are whitened by one solve."""
         if self.basis is None:
-            return np.empty((self.factor.size, 0)), np.empty((0, 0))
-        H = self.factor.whiten(self.basis)
-        if H.shape[1] == 1:
+            return self.factor.whiten(self.values), np.empty((self.factor.size, 0)), np.empty((0, 0))
+        p = self.rank
+        both = np.empty((self.factor.size, p + self._columns), order="F")
+        both[:, :p] = self.basis
+        both[:, p:] = self.values.reshape(self.factor.size, -1)
+        both = self.factor.whiten(both)
+        H, f = both[:, :p], both[:, p:].reshape(self.values.shape)
+        if p == 1:
             length = float(np.sqrt(np.vdot(H, H)))
-            return H / length, np.array([[length]])
+            return f, H / length, np.array([[length]])
         q, r = np.linalg.qr(H)
-        return q, r
+        return f, q, r
 
-    @cached_property
-    def _whitened(self) -> FloatArray:
-        return self.factor.whiten(self.values)
+    @property
+    def _columns(self) -> int:
+        """Number m of columns."""
+        return 1 if self.values.ndim == 1 else self.values.shape[1]
 
     @cached_property
     def coefficients(self) -> FloatArray:
         """Generalised least-squares estimates of beta, (p,) or (p, m)."""
-        q, r = self._triangle
+        f, q, r = self._white
         if not len(r):
             return np.empty((0, *self.values.shape[1:]))
-        return np.asarray(scipy.linalg.solve_triangular(r, q.T @ self._whitened, check_finite=False))
+        return triangular_solve(r.T, q.T @ f, transposed=True)
 
     @cached_property
     def residual(self) -> FloatArray:
         """The whitened residual e, (n,) or (n, m)."""
-        q, _ = self._triangle
-        e = self._whitened - q @ (q.T @ self._whitened)
+        f, q, _ = self._white
+        e = f - q @ (q.T @ f)
         # Once more, so that e is orthogonal to the basis to working precision.
         return np.asarray(e - q @ (q.T @ e))
 
     @cached_property
     def sum_of_squares(self) -> FloatArray:
         """The generalised residual sum of squares f'P f, one number per column; never negative."""
-        return np.asarray((self.residual * self.residual).sum(axis=0))
+        return np.asarray(np.einsum("i...,i...->...", self.residual, self.residual))
 
     @property
     def amplitude(self) -> FloatArray:
@@ -125,8 +130,8 @@ class Regression:
     @cached_property
     def log_determinant(self) -> float:
         """The sum of log |C| and log |H'C^-1 H|."""
-        _, r = self._triangle
-        return self.factor.log_determinant() + 2.0 * float(np.log(np.abs(np.diagonal(r))).sum())
+        _, _, r = self._white
+        return self.factor.log_determinant() + 2.0 * sum(log(abs(r[i, i])) for i in range(len(r)))
 
     def log_likelihood(self) -> float:
         r"""Return the log density of the values, amplitudes and coefficients integrated out.
@@ -140,10 +145,16 @@ class Regression:
         summed over the columns. A column with f'P f = 0, which the mean explains, fits every kernel perfectly and is
         left out.
         """
-        S = np.atleast_1d(self.sum_of_squares)
-        S = S[S > 0.0]
+        S = self._unexplained[1]
         each = gammaln(0.5 * self.df) - 0.5 * self.df * log(pi) - 0.5 * self.log_determinant
         return float(len(S) * each - 0.5 * self.df * np.log(S).sum())
+
+    @cached_property
+    def _unexplained(self) -> tuple[FloatArray, FloatArray]:
+        """Residuals e (n, m') and sums of squares (m',) of the columns that the mean does not explain."""
+        S = self.sum_of_squares.reshape(-1)
+        e = self.residual.reshape(self.factor.size, -1)
+        return (e, S) if S.all() else (e[:, S > 0.0], S[S > 0.0])
 
     @cached_property
     def _solved(self) -> FloatArray:
@@ -153,7 +164,7 @@ class Regression:
     @cached_property
     def _root(self) -> FloatArray:
         """A = (I - Q Q') W, (n, n), so that P = A'A."""
-        q, _ = self._triangle
+        _, q, _ = self._white
         W = self.factor.whiten(np.eye(self.factor.size))
         return np.asarray(W - q @ (q.T @ W))
 
@@ -164,12 +175,10 @@ class Regression:
 
         .. math:: G = \tfrac\nu2 \sum_j \frac{(P f_j)(P f_j)'}{f_j'P f_j} - \tfrac{m}{2} P.
         """
-        S = np.atleast_1d(self.sum_of_squares)
-        solved = self._solved.reshape(self.factor.size, -1)[:, S > 0.0]
-        S = S[S > 0.0]
-        q, _ = self._triangle
-        # P = C^-1 - U U' with U = W'Q: all but the inverse is one product.
-        columns = np.concatenate([solved, self.factor.whiten_transposed(q)], axis=1)
+        e, S = self._unexplained
+        # P = C^-1 - U U' with U = W'Q: all but the inverse is one solve and one product.
+        _, q, _ = self._white
+        columns = self.factor.whiten_transposed(np.concatenate([e, q], axis=1))
         G = (columns * np.append(0.5 * self.df / S, np.full(self.rank, 0.5 * len(S)))) @ columns.T
         G -= (0.5 * len(S)) * self.factor.inverse()
         return np.asarray(G)
@@ -180,6 +189,10 @@ class Regression:
         e_i = [P f]_i / P_ii with variance 1 / P_ii (Dubrule, Mathematical Geology 15, 1983). Where a point alone
         determines a coefficient, P_ii is zero but for rounding: such a variance is set to 1 / (eps [C^-1]_ii).
         """
+        return self._left_out
+
+    @cached_property
+    def _left_out(self) -> tuple[FloatArray, FloatArray]:
         precision = np.einsum("ij,ij->j", self._root, self._root)
         precision = np.maximum(precision, np.finfo(float).eps * self.factor.inverse_diagonal())
         return (self._solved.T / precision).T, 1.0 / precision
@@ -202,9 +215,9 @@ class Regression:
         mean = B.T @ self.residual
         if self.basis is None or basis is None:
             return Prediction(mean, B, np.empty((0, cross.shape[1])))
-        q, r = self._triangle
-        U = scipy.linalg.solve_triangular(r, basis.T - (q @ r).T @ B, trans="T", check_finite=False)
-        return Prediction(mean + basis @ self.coefficients, B, np.asarray(U))
+        _, q, r = self._white
+        U = triangular_solve(r.T, basis.T - (q @ r).T @ B)
+        return Prediction(mean + basis @ self.coefficients, B, U)
 
 
 def relative(values: FloatArray, shape: FloatArray | None = None) -> FloatArray:

@@ -367,7 +367,8 @@ def bayes_rule(
         K = embedding.kernel(x)
         keep, merged = _merge_indistinct(K)
         x, index = x[keep], merged[index]
-        problem = _gram_problem(embedding, x, K if len(keep) == len(K) else K[np.ix_(keep, keep)])
+        K = K if len(keep) == len(K) else K[np.ix_(keep, keep)]
+        problem = _gram_problem(embedding, x, K)
     notes: list[str] = []
     if not constant and embedding.variance == 0.0 and not np.any(embedding.mean(x)):
         remedy = (
@@ -379,7 +380,8 @@ def bayes_rule(
     if not thorough and max_abs_weights is None and isinstance(problem, GramWorstCase):
         w, error = problem.quick_weights(constant)
         status = _status(index, x, error, notes)
-        return Rule(x, w, error.stated, error.floor, "bayes", prior_mean, status, embedding, index)
+        factor = CholeskyFactor.of(K)  # whoever asks for a quick rule conditions on it
+        return Rule(x, w, error.stated, error.floor, "bayes", prior_mean, status, embedding, index, _factor=factor)
     w = best_weights(problem, constant)
     if max_abs_weights is not None and np.abs(w).sum() > max_abs_weights:
         w, ridge = problem.ridge_path(constant).capped(max_abs_weights)

@@ -250,7 +250,8 @@ class GramWorstCase:
         """Yield the iterates of refinement for rising jitter, until a larger one cannot lower the error."""
         lower, jitter = jittered_cholesky(self._K, LEAST_JITTER)
         for _ in range(JITTER_LADDER):
-            for w, evaluation in self._refined(lower, constant):
+            for w, Kw in self._refined(lower, constant):
+                evaluation = self._evaluate(w, Kw)
                 yield self._scale * w, evaluation
             if evaluation.value > 100.0 * evaluation.floor:
                 return
@@ -259,11 +260,11 @@ class GramWorstCase:
     def quick_weights(self, constant: bool) -> tuple[FloatArray, Evaluation]:
         """Return the weights of the least jitter after one step of refinement, with their error."""
         lower, _ = jittered_cholesky(self._K, LEAST_JITTER)
-        *_, (w, evaluation) = islice(self._refined(lower, constant), 2)
-        return self._scale * w, evaluation
+        *_, (w, Kw) = islice(self._refined(lower, constant), 2)
+        return self._scale * w, self._evaluate(w, Kw)
 
-    def _refined(self, lower: FloatArray, constant: bool) -> Iterator[tuple[FloatArray, Evaluation]]:
-        """Yield the solution with the factor L of K + jitter, and its refinements on K itself.
+    def _refined(self, lower: FloatArray, constant: bool) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Yield the solution w with the factor L of K + jitter, and its refinements on K itself, each with K w.
 
         Refinement with a jitter is Tikhonov's regularisation iterated: directions are added in the order of their
         eigenvalues, so that every iterate is a sensible answer, the next with less bias and larger weights.
@@ -290,7 +291,7 @@ class GramWorstCase:
                 missing = 1.0 - math.fsum((self._scale * w).tolist())
                 w = w + self._scale * (missing / float(self._scale @ self._scale))
             Kw = self._exact.dot(w)
-            yield w, self._evaluate(w, Kw)
+            yield w, Kw
             if converged:
                 return
 

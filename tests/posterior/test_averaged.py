@@ -1,0 +1,58 @@
+"""The average over kernels: quantiles of a mixture of Gaussian and Student-t distributions."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from fwbq.posterior import AveragedPosterior, IntegralPosterior
+
+LAWS = [(0.3, 1.0, 4.0), (-2.0, 0.1, np.inf), (0.35, 30.0, 9.0), (0.0, 0.2, 2.5)]
+WEIGHTS = np.array([0.4, 0.3, 0.2, 0.1])
+
+
+def mixture(laws=LAWS, columns=0):
+    components = [
+        IntegralPosterior(np.full(columns, mean), np.full(columns, scale), df, 1.0)
+        if columns
+        else IntegralPosterior(mean, scale, df, 1.0)
+        for mean, scale, df in laws
+    ]
+    return AveragedPosterior(tuple(components), WEIGHTS[: len(laws)] / WEIGHTS[: len(laws)].sum())
+
+
+@pytest.mark.parametrize("x", [0.3, -40.0, np.linspace(-3.0, 3.0, 7)])
+def test_cdf_is_that_of_scipy(x):
+    expected = sum(w * stats.t(df, mean, scale).cdf(x) for w, (mean, scale, df) in zip(WEIGHTS, LAWS, strict=True))
+    np.testing.assert_allclose(mixture().cdf(x), expected, rtol=1e-13)
+
+
+def test_cdf_is_broadcast_against_the_integrals():
+    assert np.shape(mixture().cdf(0.0)) == ()
+    assert np.shape(mixture(columns=3).cdf(0.0)) == (3,)
+    assert np.shape(mixture(columns=3).cdf(np.zeros((5, 1)))) == (5, 3)
+    assert np.shape(mixture(columns=1).cdf(np.zeros((2, 4)))) == (2, 4)
+
+
+@pytest.mark.parametrize("q", [1e-6, 0.025, 0.3, 0.5, 0.84, 0.975, 1.0 - 1e-6])
+def test_quantile_is_the_inverse_of_the_cdf(q):
+    one = mixture()
+    x = one.quantile(q)
+    assert one.cdf(x) == pytest.approx(q, rel=1e-12)
+    # One integral is sought by another method than several. The cdf is known to some 1e-15, and its slope in log x is
+    # at least the probability beyond x.
+    np.testing.assert_allclose(mixture(columns=2).quantile(q), x, rtol=1e-14 / min(q, 1.0 - q))
+
+
+@pytest.mark.parametrize("factor", [2.0**-1000, 1.0, 2.0**900])
+def test_quantile_follows_the_scale(factor):
+    scaled = mixture([(factor * mean, factor * scale, df) for mean, scale, df in LAWS])
+    assert scaled.quantile(0.975) == pytest.approx(factor * mixture().quantile(0.975), rel=1e-12)
+
+
+def test_quantile_of_a_known_integral():
+    """A scale of zero makes the distribution function jump: the quantiles within the jump are its place."""
+    known = AveragedPosterior(
+        (IntegralPosterior(0.0, 0.0, 5.0, 0.0), IntegralPosterior(0.0, 1.0, np.inf, 1.0)), np.array([0.5, 0.5])
+    )
+    assert abs(known.quantile(0.6)) < 1e-12
+    assert known.quantile(0.975) == pytest.approx(stats.norm.ppf(0.95), rel=1e-12)
