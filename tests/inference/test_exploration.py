@@ -141,12 +141,12 @@ def test_in_any_portions_and_after_a_look_or_a_reload_the_run_is_the_same(share,
             x = run.ask(batch)
             run.tell(x, f(x))
             if look:
-                run.result()
+                assert run.result().n_evaluations == run.n_evaluations
         return run
 
     whole = drive(fwbq.EvidenceRun(PRIOR, n=50, rng=3, quick=True), None, False)
     singly = drive(fwbq.EvidenceRun(PRIOR, n=50, rng=3, quick=True), 1, True)
-    assert whole._explored > 5
+    assert whole._explored > 3
     whole.save(tmp_path / "run.json")
     again = fwbq.EvidenceRun.load(tmp_path / "run.json")
     for other in (singly.result(), again.result()):

@@ -878,7 +878,8 @@ class EvidenceRun:
 
     def _current(self) -> Evidence:
         """Return the evidence given all values, computed once for each number of them."""
-        if self._answer is None or self._answer[0] != self.n_evaluations:
+        known_now = self.n_evaluations  # before the values of an unfinished batch are added, which are counted in it
+        if self._answer is None or self._answer[0] != known_now:
             kept = self._z, self._x, self._values, self._remote, list(self._tops), self._fresh
             try:
                 if self._plan is not None:
@@ -890,7 +891,7 @@ class EvidenceRun:
                     z, values = self._plan.z[at], values[known]
                     exploring = at >= len(self._plan.x) - self._plan.exploring
                     self._add(z, self._plan.x[at], values, self._deep(z, values, exploring))
-                self._answer = self.n_evaluations, self._conclude()
+                self._answer = known_now, self._conclude()
             finally:
                 if self._plan is not None:
                     self._z, self._x, self._values, self._remote, self._tops, self._fresh = kept
