@@ -89,6 +89,11 @@ class Model:
         if self.variables is not None:
             _validate.function(self.variables, "variables")
 
+    def __repr__(self) -> str:
+        name = getattr(self.log_integrand, "__qualname__", type(self.log_integrand).__name__)
+        what = f"under {self.measure!r}" if self.measure is not None else "as a log joint density"
+        return f"<Model of {self.dim} parameter{'s' if self.dim != 1 else ''}: {name} {what}>"
+
     def __call__(self, x: Array) -> Array:
         """Return the log integrand at points (n, d), (n,)."""
         given = self.log_integrand(x) if self.vectorized else [self.log_integrand(row) for row in x]
