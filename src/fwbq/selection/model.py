@@ -26,7 +26,9 @@ Variables = Callable[[Array], Mapping[str, Any]]
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    r"""A model whose evidence is :math:`Z = \int \exp(\ell(x))\, p(\mathrm{d}x)`.
+    r"""A model to be compared by its evidence: a log likelihood under a prior.
+
+    The evidence is :math:`Z = \int \exp(\ell(x))\, p(\mathrm{d}x)`.
 
     Parameters
     ----------
