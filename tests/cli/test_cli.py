@@ -327,11 +327,15 @@ def test_no_arguments_are_a_request_for_help(capsys):
     assert "Usage" in captured.out and "integrate" in captured.out and captured.err == ""
 
 
-@pytest.mark.parametrize("command", [[], ["demo"], ["integrate"], ["rule"], ["select"], ["paper"], ["data"]])
+@pytest.mark.parametrize(
+    "command", [[], ["demo"], ["integrate"], ["evidence"], ["rule"], ["select"], ["thin"], ["paper"], ["data"]]
+)
 def test_flags_take_no_value(command, capsys):
     assert run([*command, "--help"]) == 0
     text = capsys.readouterr().out
     assert "--help" in text and "bool" not in text.lower()
+    options = text.split("Options")[-1]
+    assert not any(python in options for python in ("<int", "<float", "<str", "<path", "INTEGER", "FLOAT", "TEXT"))
 
 
 def test_hostile_input_is_refused_briefly(here, capsys):
