@@ -483,4 +483,6 @@ def _theorem_1(n: NDArray[Any], d: float, r: FloatArray | np.float64, step: str,
 
 def _ball(diameter: float, radius: float) -> tuple[float, float]:
     d, r = _validate.positive(diameter, "diameter"), _validate.nonnegative(radius, "radius")
-    return d, _validate.at_most(r, "radius", d, "`diameter`")
+    if r > d:
+        raise ValueError(f"`radius` must not exceed `diameter`, {d}, got {r}")
+    return d, r

@@ -14,7 +14,7 @@ from .. import _validate
 from .._threads import one_blas_thread
 from ..designs import SBQ, FrankWolfe
 from ..kernels import ExpQuad
-from ..selection import Comparison, Earlier, Family, compare_families
+from ..selection import Comparison, Earlier, Family, Options, compare_families
 from . import _checks
 from .dataset import Dataset
 from .family import KineticFamily
@@ -157,7 +157,7 @@ def compare(
         stages = tuple(size for size in stages if size >= spread) or stages[-1:]
     settings |= options.pop("settings", {})
     result = compare_families(
-        families, n=n, stages=stages, earlier=earlier, spread=spread, settings=settings, **options
+        families, Options(n=n, stages=stages, **options), earlier=earlier, spread=spread, settings=settings
     )
     return with_screened(result, found) if found else result
 

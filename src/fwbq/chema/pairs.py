@@ -30,12 +30,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
-from .. import _validate
+from .. import _frozen, _validate
 from .._gauss import tensor_grid
 from .._threads import one_blas_thread
 from ..designs import Spread
 from ..evaluation import Progress, in_order
-from ..selection import Comparison, Evidences, LogScale, Rest, compare_families
+from ..selection import Comparison, Evidences, LogScale, Options, Rest, compare_families
 from ..selection.nodes import Nodes, nodes
 from . import _checks
 from .dataset import Dataset
@@ -281,7 +281,7 @@ class ScreenRules:
         top = _validate.count(self.top, "top")
         most = max(_validate.count(self.most, "most"), top)
         level = _validate.probability(self.level, "level")
-        _validate.freeze(self, n=sizes, top=top, most=most, level=level, listed=max(self.listed, top))
+        _frozen.freeze(self, n=sizes, top=top, most=most, level=level, listed=max(self.listed, top))
 
 
 @dataclass(frozen=True, eq=False)
@@ -523,7 +523,8 @@ def screen(
         KineticFamily(dataset, named(dataset, found.models.tolist())),
     ]
     settings = {"likelihood": CLOSED_FORM, "top": rules.top, "level": rules.level}
-    result = compare_families(families, stages=(sizes[-1],), race=False, rng=rng, progress=progress, settings=settings)
+    options = Options(stages=(sizes[-1],), race=False, rng=rng, progress=progress)
+    result = compare_families(families, options, settings=settings)
     return with_screened(result, [found])
 
 

@@ -8,7 +8,7 @@
 
 from typing import Any
 
-from .. import _validate, measures
+from .. import _files, measures
 from .base import Column, Kernel
 from .composite import ProductKernel, Scaled, Sum
 from .differences import Differences
@@ -64,7 +64,7 @@ def from_spec(spec: dict[str, Any]) -> Kernel:
     ExpQuad(lengthscale=0.1, variance=1.0)
     """
     others = {"Scaled", "RandomFourier", "Warped", "Whitened"}
-    name = _validate.spec_type(spec, "kernel", {*_LEAVES, *_COMPOSITES, *others})
+    name = _files.spec_type(spec, "kernel", {*_LEAVES, *_COMPOSITES, *others})
     try:
         if name in _LEAVES:
             return _LEAVES[name]._from_spec(spec)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import _validate
+from .. import _frozen, _validate
 from .._validate import Array
 from .base import Column, Kernel
 from .inverse_multiquadric import InverseMultiquadric
@@ -71,7 +71,7 @@ class Stein(Kernel):
                 "`score_gradient` must be None or a function of points (n, d) that returns (n, d, d), got "
                 f"{type(score_gradient).__name__}"
             )
-        _validate.freeze(self, kernel=kernel, score=score, score_gradient=score_gradient)
+        _frozen.freeze(self, kernel=kernel, score=score, score_gradient=score_gradient)
 
     @property
     def dim(self) -> int | None:

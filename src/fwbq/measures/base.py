@@ -129,7 +129,13 @@ class Measure(ABC):
         -------
         ndarray, shape (n, d)
         """
-        return self._transform(_validate.unit_cube(u, "u", self.uniform_dim))
+        array = _validate.points(u, "u", self.uniform_dim)
+        if ((array < 0.0) | (array > 1.0)).any():
+            raise ValueError(
+                f"`u` must lie in the unit cube [0, 1]^{self.uniform_dim}, got values from {array.min()} to "
+                f"{array.max()}"
+            )
+        return self._transform(np.clip(array, 2.0**-54, 1.0 - 2.0**-53))
 
 
 def pick(weights: Array, u: Array) -> NDArray[np.intp]:

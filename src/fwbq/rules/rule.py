@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _html, _validate, _warnings, kernels, measures
+from .. import _frozen, _html, _validate, _warnings, kernels, measures
 from .._linalg import CholeskyFactor, Factor, LowRankFactor
 from .._threads import one_blas_thread
 from ..embeddings import Embedding, embed
@@ -80,9 +80,7 @@ class Rule:
     def __post_init__(self) -> None:
         index = np.array(self.index if len(self.index) else np.arange(len(self.points)), dtype=np.intp)
         index.setflags(write=False)
-        _validate.freeze(
-            self, points=_validate.readonly(self.points), weights=_validate.readonly(self.weights), index=index
-        )
+        _frozen.freeze(self, points=_frozen.readonly(self.points), weights=_frozen.readonly(self.weights), index=index)
 
     def __len__(self) -> int:
         """Return the number of points."""
@@ -131,11 +129,22 @@ class Rule:
         return math.fsum(np.abs(self.weights).tolist())
 
     @property
+    def known_embedding(self) -> Embedding:
+        """The embedding; an error for a rule that was loaded from a file without its kernel and measure."""
+        if self.embedding is None:
+            raise ValueError(
+                "`rule` was loaded from a file without its kernel and measure, which are needed here: make the "
+                "rule again from an embedding (`condition` does without them for a number as `amplitude` and the "
+                "rule's own prior mean)"
+            )
+        return self.embedding
+
+    @property
     @one_blas_thread
     def rank(self) -> int | None:
         """Numerical rank of the Gram matrix of `points`; None for a rule without its embedding."""
         if self._rank is None and self.embedding is not None:
-            _validate.freeze(self, _rank=_problem(self.embedding, self.points).rank())
+            _frozen.freeze(self, _rank=_problem(self.embedding, self.points).rank())
         return self._rank
 
     @property
@@ -143,9 +152,7 @@ class Rule:
     def factor(self) -> Factor:
         """Factor of the Gram matrix of `points`, computed once; what conditioning on values needs."""
         if self._factor is None:
-            if self.embedding is None:
-                raise _validate.no_embedding("rule")
-            _validate.freeze(self, _factor=_factorise(self.embedding, self.points))
+            _frozen.freeze(self, _factor=_factorise(self.known_embedding, self.points))
         return cast("Factor", self._factor)
 
     def values(self, values: ArrayLike) -> FloatArray:
@@ -355,9 +362,11 @@ def bayes_rule(
     constant = prior_mean == "constant"
     if max_abs_weights is not None:
         max_abs_weights = _validate.positive(max_abs_weights, "max_abs_weights")
-        if constant:
-            why = "with an unknown constant the weights sum to one, so sum |w| cannot be less"
-            _validate.at_least(max_abs_weights, "max_abs_weights", 1.0, why)
+        if constant and max_abs_weights < 1.0:
+            raise ValueError(
+                f"`max_abs_weights` must be at least 1, got {max_abs_weights}: with an unknown constant the weights "
+                "sum to one, so sum |w| cannot be less"
+            )
     x, index = _merge_repeats(x)
     problem: WorstCase
     if _has_features(embedding):
