@@ -19,8 +19,10 @@ from . import _checks
 from .dataset import Dataset
 from .family import KineticFamily
 from .likelihood import CLOSED_FORM, MOST_MODELS, TRUNCATED, log_likelihood_block
-from .pairs import Models, Pairs, ScreenRules, Survivors, named, survivors, with_screened
+from .pairs import Pairs
+from .screening import Models, survivors
 from .sets import Listed, Sets
+from .survivors import ScreenRules, Survivors, named, with_screened
 from .triples import Triples
 from .truncated import MOST_COLUMNS
 
