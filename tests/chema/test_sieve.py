@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from fwbq.chema import Dataset, KineticFamily, candidate_models, log_likelihood_block, prior, screening
-from fwbq.chema.sieve import Found, Judge, Look, Sieve, Sifter, threshold
+from fwbq.chema.judge import Judge
+from fwbq.chema.sieve import Sieve
+from fwbq.chema.sifter import Found, Look, Sifter, threshold
 from fwbq.kernels import Matern32
 
 

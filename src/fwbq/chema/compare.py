@@ -16,9 +16,10 @@ from ..designs import SBQ, FrankWolfe
 from ..kernels import ExpQuad
 from ..selection import Comparison, Earlier, Family, Options, compare_families
 from . import _checks
+from .candidates import MOST_MODELS
 from .dataset import Dataset
 from .family import KineticFamily
-from .likelihood import CLOSED_FORM, MOST_MODELS, TRUNCATED, log_likelihood_block
+from .likelihood import CLOSED_FORM, TRUNCATED, log_likelihood_block
 from .pairs import Pairs
 from .screening import Models, survivors
 from .sets import Listed, Sets

@@ -38,7 +38,7 @@ from .likelihood import CLOSED_FORM
 from .likely import any_sets, likely
 from .pair_blocks import COLUMNS, ROWS, BlockLikelihood, Factors, above_diagonal, constant_part, places_in, unit_of
 from .screening import survivors
-from .sieve import Found, Look, Sifter
+from .sifter import Found, Look, Sifter
 from .survivors import ScreenRules, Survivors, named, with_screened
 
 __all__ = ["Pairs", "ScreenRules", "Survivors", "screen", "survivors"]

@@ -20,9 +20,11 @@ from . import _checks
 from .dataset import Dataset
 from .family import KineticFamily, prior
 from .gauss import gauss_rule
+from .judge import LEADING, Judge
 from .kinetics import FloatArray, IntArray, increments
 from .likelihood import block_at
-from .sieve import AT_ONCE, LEADING, Found, Judge, Look, Sieve, Sifter, threshold
+from .sieve import Sieve
+from .sifter import AT_ONCE, Found, Look, Sifter, threshold
 from .survivors import ScreenRules, Survivors
 
 # Models of a task of the later rounds. Pairs share the columns of their enzymes: at 100 points the likelihoods of one

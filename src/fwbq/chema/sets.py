@@ -13,7 +13,7 @@ from .dataset import Dataset
 from .kinetics import IntArray
 from .likely import any_sets, likely
 from .screening import sifted
-from .sieve import AT_ONCE, Found, Look
+from .sifter import AT_ONCE, Found, Look
 
 __all__ = ["Listed", "Sets"]
 

@@ -34,7 +34,7 @@ from .pair_blocks import (
     places_in,
     unit_of,
 )
-from .sieve import Found, Look, Sifter
+from .sifter import Found, Look, Sifter
 
 __all__ = ["Triples"]
 

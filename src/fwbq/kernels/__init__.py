@@ -12,10 +12,12 @@ from .. import _files, measures
 from .base import Column, Kernel
 from .composite import ProductKernel, Scaled, Sum
 from .differences import Differences
+from .exp_quad import ExpQuad
 from .inverse_multiquadric import InverseMultiquadric
+from .matern import Matern, Matern12, Matern32, Matern52
 from .periodic import PeriodicSobolev
 from .random_fourier import RandomFourier
-from .stationary import ExpQuad, Matern, Matern12, Matern32, Matern52, Stationary
+from .stationary import Stationary
 from .stein import Stein
 from .walsh import Walsh
 from .warped import Warped

@@ -11,7 +11,9 @@ from numpy.typing import ArrayLike
 from .. import _frozen, _validate
 from .._validate import Array
 from .base import Column, Kernel
-from .stationary import ExpQuad, Matern, Stationary
+from .exp_quad import ExpQuad
+from .matern import Matern
+from .stationary import Stationary
 
 
 @dataclass(frozen=True, eq=False, init=False)

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 from .. import _frozen, _validate
 from .._validate import Array
 from .base import Column, Kernel
+from .exp_quad import ExpQuad
 from .inverse_multiquadric import InverseMultiquadric
-from .stationary import ExpQuad, Matern32, Matern52
+from .matern import Matern32, Matern52
 
 
 @dataclass(frozen=True, eq=False, init=False)
