@@ -149,6 +149,7 @@ def log_likelihood_block(
 
     Examples
     --------
+    >>> from fwbq.chema import candidate_models
     >>> data = Dataset.example()
     >>> pairs = candidate_models(data)[27:]
     >>> log_likelihood_block(data, pairs, np.ones((4, 3))).shape
