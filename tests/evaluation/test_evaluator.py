@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fwbq import Gaussian
-from fwbq.evaluation.evaluator import EvaluationError, Evaluator
+from fwbq.evaluation import EvaluationError, Evaluator
 from fwbq.evaluation.journal import Journal, JournalError
 from fwbq.evaluation.progress import Progress
 
@@ -556,7 +556,7 @@ def test_a_function_that_holds_a_thread_does_not_hold_the_program():
     code = (
         "import time, numpy as np\n"
         "from concurrent.futures import ThreadPoolExecutor\n"
-        "from fwbq.evaluation.evaluator import Evaluator, EvaluationError\n"
+        "from fwbq.evaluation import Evaluator, EvaluationError\n"
         "with ThreadPoolExecutor(2) as pool:\n"
         "    evaluate = Evaluator(lambda x: time.sleep(1000), 1, vectorized=False, executor=pool, timeout=0.1)\n"
         "    try: evaluate(np.ones((1, 1)))\n"

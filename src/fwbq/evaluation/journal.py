@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _validate, _warnings
+from .failures import words
 from .identity import canonical
 from .journal_file import JournalError, JournalFile, checksum
 
@@ -240,8 +241,8 @@ class Journal:
                 connection.execute("INSERT INTO series VALUES (?, ?, ?, ?, ?)", (*row, checksum(*row)))
             elif shape[0] != width:
                 raise JournalError(
-                    f"journal {str(self.path)!r}, series {series!r}: f returned {_words(shape[0])} before and "
-                    f"{_words(width)} now; a changed f needs another `version` and another journal"
+                    f"journal {str(self.path)!r}, series {series!r}: f returned {words(shape[0])} before and "
+                    f"{words(width)} now; a changed f needs another `version` and another journal"
                 )
             stored = y.copy()
             for i, key in enumerate(point_keys(x)):
@@ -371,7 +372,3 @@ class Journal:
 def _from_bytes(blob: bytes, width: int | None) -> FloatArray:
     value = np.frombuffer(blob, "<f8")
     return value.reshape(()) if width is None else value
-
-
-def _words(width: int | None) -> str:
-    return "a number" if width is None else f"a vector of {width}"
