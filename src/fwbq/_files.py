@@ -8,7 +8,7 @@ import json
 import os
 import stat
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +166,17 @@ def _explained(error: OSError, path: str | os.PathLike[str]) -> OSError:
     for note in getattr(error, "__notes__", ()):
         explained.add_note(note)
     return explained
+
+
+@contextlib.contextmanager
+def reading_spec(noun: str, name: str) -> Iterator[None]:
+    """Say of a saved kernel or measure that cannot be rebuilt what is wrong with it."""
+    try:
+        yield
+    except KeyError as missing:
+        raise ValueError(f"`spec` of the {noun} {name} lacks the entry {missing}") from None
+    except (TypeError, AttributeError) as error:
+        raise ValueError(f"`spec` of the {noun} {name} is damaged: {error}") from error
 
 
 def spec_type(spec: Any, noun: str, known: Iterable[str]) -> str:

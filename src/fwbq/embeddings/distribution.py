@@ -11,7 +11,8 @@ from scipy.special import eval_legendre
 
 from .._validate import Array
 from ..measures.distributions import parameters
-from .line import NODES, TO_SERIES, Density, Side, not_converged, panel_nodes
+from .density import Density, Side
+from .panels import NODES, TO_SERIES, not_converged, panel_nodes
 
 # Values at the nodes of a panel -> values at the nodes of its two halves, by the interpolating polynomial.
 _HALVES = np.concatenate([0.5 * (NODES - 1.0), 0.5 * (NODES + 1.0)])

@@ -67,7 +67,7 @@ def from_spec(spec: dict[str, Any]) -> Kernel:
     """
     others = {"Scaled", "RandomFourier", "Warped", "Whitened"}
     name = _files.spec_type(spec, "kernel", {*_LEAVES, *_COMPOSITES, *others})
-    try:
+    with _files.reading_spec("kernel", name):
         if name in _LEAVES:
             return _LEAVES[name]._from_spec(spec)
         if name in _COMPOSITES:
@@ -81,7 +81,3 @@ def from_spec(spec: dict[str, Any]) -> Kernel:
             measure = measures.from_spec(spec["measure"])
             return Warped(kernel, measures.Warp(measure, spec["powers"]))  # type: ignore[arg-type]
         return RandomFourier.from_frequencies(kernel, spec["frequencies"], spec["phases"])  # type: ignore[arg-type]
-    except KeyError as missing:
-        raise ValueError(f"`spec` of the kernel {name} lacks the entry {missing}") from None
-    except (TypeError, AttributeError) as error:
-        raise ValueError(f"`spec` of the kernel {name} is damaged: {error}") from error

@@ -80,7 +80,7 @@ def from_spec(spec: dict[str, Any]) -> Measure:
     Uniform(lower=array([0.]), upper=array([0.1]))
     """
     cls = _KNOWN[_files.spec_type(spec, "measure", _KNOWN)]
-    try:
+    with _files.reading_spec("measure", cls.__name__):
         if cls is Product:
             return Product._from_spec(spec)
         fields = {name: spec[name] for name in _FIELDS[cls]}
@@ -89,7 +89,3 @@ def from_spec(spec: dict[str, Any]) -> Measure:
             fields |= {name: [float(x) for x in fields[name]] for name in ("lower", "upper")}
         measure: Measure = cls(**fields)
         return measure
-    except KeyError as missing:
-        raise ValueError(f"`spec` of the measure {cls.__name__} lacks the entry {missing}") from None
-    except (TypeError, AttributeError) as error:
-        raise ValueError(f"`spec` of the measure {cls.__name__} is damaged: {error}") from error

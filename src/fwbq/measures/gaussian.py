@@ -14,10 +14,11 @@ from .. import _frozen, _validate
 from .._validate import Array
 from .._whitening import Whitening
 from .base import Measure
+from .unbounded import Unbounded
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class Gaussian(Measure):
+class Gaussian(Unbounded):
     """Gaussian measure N(mean, cov) with any positive definite covariance.
 
     p(x) = (2 pi)^(-d/2) det(cov)^(-1/2) exp(-(x - mean)' cov^-1 (x - mean) / 2)
@@ -73,16 +74,6 @@ class Gaussian(Measure):
     def whitening(self) -> Whitening:
         """Coordinates s with x = mean + L s, L L' = cov: independent, and standard normal."""
         return Whitening(self.mean, self._cholesky)
-
-    @property
-    def lower(self) -> Array:
-        """-inf, shape (d,)."""
-        return np.full(self.dim, -math.inf)
-
-    @property
-    def upper(self) -> Array:
-        """Infinity, shape (d,)."""
-        return np.full(self.dim, math.inf)
 
     @property
     def uniform_dim(self) -> int:

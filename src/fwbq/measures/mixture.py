@@ -1,6 +1,5 @@
 """Mixtures of Gaussian measures."""
 
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,12 +9,13 @@ from scipy.special import logsumexp, ndtri, softmax
 
 from .. import _frozen, _validate
 from .._validate import Array
-from .base import Measure, pick
+from .base import pick
 from .gaussian import Gaussian
+from .unbounded import Unbounded
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class GaussianMixture(Measure):
+class GaussianMixture(Unbounded):
     """Mixture of Gaussian measures, sum_l weights_l N(means_l, covs_l).
 
     Parameters
@@ -80,16 +80,6 @@ class GaussianMixture(Measure):
         """The standard deviation of each coordinate, shape (d,)."""
         variances = np.einsum("kii->ki", self.covs) + (self.means - self.mean) ** 2
         return np.asarray(np.sqrt(self.weights @ variances))
-
-    @property
-    def lower(self) -> Array:
-        """-inf, shape (d,)."""
-        return np.full(self.dim, -math.inf)
-
-    @property
-    def upper(self) -> Array:
-        """Infinity, shape (d,)."""
-        return np.full(self.dim, math.inf)
 
     @property
     def uniform_dim(self) -> int:

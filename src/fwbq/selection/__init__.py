@@ -1,10 +1,11 @@
 """Model selection with numerical error: evidences, model probabilities, P(MAP), racing and stopping."""
 
 from .compare import compare_models
-from .comparison import Comparison, label
+from .comparison import Comparison
 from .coordinates import Coordinates, LogScale, Standard
 from .evidence import Earlier, Evidences
 from .family import Family, ModelFamily
+from .label import label
 from .map_probability import map_probabilities
 from .model import Model
 from .options import Options
