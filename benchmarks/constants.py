@@ -1,10 +1,10 @@
-"""What constants of the search for kernels, of evidences and of comparisons do: each smaller and larger, on known truths.
+"""What constants of kernel search, evidences and comparisons do: each smaller and larger, on known truths.
 
 ``python benchmarks/constants.py [integral | evidence | comparison] [name ...]``. For each setting a row: how many
-95 % intervals hold the truth, how wide they are and how large the errors, relative to the constants as they are (geometric means over
-the problems, errors not below a hundredth of the stated standard deviation), and the processor time relative to theirs.
-Another value makes a run choose other points, which alone changes errors and widths of single problems by factors: of
-nine evidences a mean of 0.8 or 1.2 says nothing.
+95 % intervals hold the truth, how wide they are and how large the errors, relative to the constants as they are
+(geometric means over the problems, errors not below a hundredth of the stated standard deviation), and the processor
+time relative to theirs. Another value makes a run choose other points, which alone changes errors and widths of single
+problems by factors: of nine evidences a mean of 0.8 or 1.2 says nothing.
 """
 
 import importlib
