@@ -165,6 +165,20 @@ def test_priors_with_factors(name):
     assert found.sd < 0.05
 
 
+@pytest.mark.parametrize("centre", [-12.0, 12.0])
+def test_a_posterior_far_in_the_tail_of_a_product(centre):
+    """Twelve standard deviations out, where Phi(z) is one in double precision."""
+    prior = fwbq.Product([stats.lognorm(1.0), stats.norm(0.0, 2.0)])
+
+    def log_likelihood(x):
+        return -0.5 * ((np.log(x[:, 0]) - centre) / 0.1) ** 2 - 0.5 * (x[:, 1] / 0.1) ** 2
+
+    found = fwbq.evidence(log_likelihood, prior, n=50, rng=0)
+    truth = 0.5 * np.log(0.01 / 1.01) - 0.5 * centre**2 / 1.01 + 0.5 * np.log(0.01 / 4.01)
+    # Gaussian in the coordinates of the run: exact but for rounding of log likelihoods of up to 1e4.
+    assert found.success and abs(found.log_evidence - truth) < 1e-6
+
+
 def test_a_mixture_as_prior():
     weights, means, covs = [0.4, 0.6], np.array([[-1.0, 0.0], [1.5, 1.0]]), np.array([np.eye(2), 0.5 * np.eye(2)])
     found = evidence(lambda x: bump(x), fwbq.GaussianMixture(weights, means, covs), n=80)

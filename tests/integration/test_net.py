@@ -209,7 +209,7 @@ def test_every_point_failing_is_an_error():
 
 
 class NoTransform(measures.Uniform):
-    def _transform(self, u):
+    def _transform(self, u, v):
         raise NotImplementedError
 
 

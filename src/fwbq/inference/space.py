@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import log_ndtr, ndtr, ndtri, ndtri_exp
+from scipy.special import log_ndtr, ndtri, ndtri_exp
 
 from .._whitening import Whitening
 from ..designs.qmc import scrambled_engine
@@ -71,6 +71,13 @@ class NormalScores(Space):
     def __init__(self, prior: Measure) -> None:
         self.prior = prior
         self._whitening = prior.whitening if isinstance(prior, Gaussian) else None
+        # A quantile that rounds to the end of the support is moved inside, where likelihoods are defined; at zero to
+        # the smallest normal number, whose reciprocal is finite.
+        tiny = np.finfo(float).tiny
+        self._inside = (
+            np.where(prior.lower == 0.0, tiny, np.nextafter(prior.lower, np.inf)),
+            np.where(prior.upper == 0.0, -tiny, np.nextafter(prior.upper, -np.inf)),
+        )
 
     @property
     def dim(self) -> int:
@@ -81,7 +88,7 @@ class NormalScores(Space):
         """Map z (n, d) to x."""
         if self._whitening is not None:
             return self._whitening.back(z)
-        return self.prior.from_uniform(ndtr(z))
+        return np.clip(self.prior.from_normal(z), *self._inside)
 
     def from_user(self, x: Array) -> Array:
         """Map x (n, d) to z."""
