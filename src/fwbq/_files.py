@@ -166,3 +166,16 @@ def _explained(error: OSError, path: str | os.PathLike[str]) -> OSError:
     for note in getattr(error, "__notes__", ()):
         explained.add_note(note)
     return explained
+
+
+def spec_type(spec: Any, noun: str, known: Iterable[str]) -> str:
+    """Return the ``type`` entry of a saved kernel or measure."""
+    if not isinstance(spec, dict) or "type" not in spec:
+        raise ValueError(
+            f"`spec` must be a dict with a 'type' entry made by a {noun}'s spec(), got {type(spec).__name__}"
+        )
+    name = spec["type"]
+    listed = sorted(known)
+    if name not in listed:
+        raise ValueError(f"`spec` names the unknown {noun} {name!r}; known are {', '.join(listed)}")
+    return str(name)

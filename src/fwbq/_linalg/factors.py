@@ -15,8 +15,6 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from .. import _validate
-
 FloatArray = NDArray[np.float64]
 
 UNIT_ROUNDOFF = 2.0**-53
@@ -207,7 +205,10 @@ def jittered_cholesky(scaled: FloatArray, jitter: float) -> tuple[FloatArray, fl
         if ok and np.diagonal(lower).min(initial=np.inf) ** 2 > 0.1 * jitter:
             return lower, jitter
         if jitter > LARGEST_JITTER:
-            raise _validate.not_positive_semidefinite(jitter)
+            raise ValueError(
+                f"`kernel` must be positive semidefinite, but its Gram matrix is not, even with {jitter:g} of its "
+                "diagonal added: check that k(x, y) is a valid covariance"
+            )
         jitter *= 10.0
 
 

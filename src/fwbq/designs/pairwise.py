@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import _validate
+from .. import _frozen, _validate
 from .._threads import one_blas_thread
 from ..rules import Rule, weighted_rule
 from ..rules.simplex import simplex_weights
@@ -353,4 +353,4 @@ class BlendedPairwise(Design):
 
 def _distinct(points: FloatArray) -> FloatArray:
     """Return the points without repeats, in their order, read-only."""
-    return _validate.readonly(points[np.sort(np.unique(points, axis=0, return_index=True)[1])])
+    return _frozen.readonly(points[np.sort(np.unique(points, axis=0, return_index=True)[1])])

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import eval_legendre, roots_jacobi, spherical_jn
 
-from .. import _validate
 from .._gauss import gauss_legendre
 from .._validate import Array
 from ..kernels import Kernel
@@ -298,7 +297,7 @@ def integrate_panels(
             np.concatenate([left[unresolved], middle[unresolved]]),
             np.concatenate([middle[unresolved], right[unresolved]]),
         )
-    raise _validate.not_converged("the integral under the measure", tolerance)
+    raise not_converged("the integral under the measure", tolerance)
 
 
 def panel_nodes(left: Array, right: Array) -> tuple[Array, Array]:
@@ -312,3 +311,11 @@ def panel_nodes(left: Array, right: Array) -> tuple[Array, Array]:
 def _panel_values(integrand: Callable[[Array], Array], left: Array, right: Array) -> Array:
     t, weights = panel_nodes(left, right)
     return np.asarray(np.sum(integrand(t.ravel()).reshape(t.shape) * weights, axis=1))
+
+
+def not_converged(what: str, tolerance: float) -> ArithmeticError:
+    """Return the error for an integral that bisection does not bring to its tolerance."""
+    return ArithmeticError(
+        f"{what} did not converge to {tolerance:g} of its value: the integrand changes faster than float64 resolves; "
+        "check the measure's parameters and the lengthscale, or use Empirical with a sample"
+    )

@@ -7,7 +7,7 @@
 
 from typing import Any
 
-from .. import _validate
+from .. import _files, _validate
 from .base import Measure
 from .distributions import is_distribution, is_multivariate_normal
 from .empirical import Empirical
@@ -79,7 +79,7 @@ def from_spec(spec: dict[str, Any]) -> Measure:
     >>> from_spec(json.loads(json.dumps(Uniform(0.0, 0.1).spec())))
     Uniform(lower=array([0.]), upper=array([0.1]))
     """
-    cls = _KNOWN[_validate.spec_type(spec, "measure", _KNOWN)]
+    cls = _KNOWN[_files.spec_type(spec, "measure", _KNOWN)]
     try:
         if cls is Product:
             return Product._from_spec(spec)

@@ -130,8 +130,14 @@ class Measure(ABC):
         -------
         ndarray, shape (n, d)
         """
-        u = _validate.unit_cube(u, "u", self.uniform_dim)
-        return self._transform(u, 1.0 - u)
+        array = _validate.points(u, "u", self.uniform_dim)
+        if ((array < 0.0) | (array > 1.0)).any():
+            raise ValueError(
+                f"`u` must lie in the unit cube [0, 1]^{self.uniform_dim}, got values from {array.min()} to "
+                f"{array.max()}"
+            )
+        array = np.clip(array, 2.0**-54, 1.0 - 2.0**-53)
+        return self._transform(array, 1.0 - array)
 
     def from_normal(self, z: ArrayLike) -> Array:
         """Transform points so that the standard normal distribution becomes this measure.

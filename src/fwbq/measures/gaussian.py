@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import cho_solve
 
-from .. import _validate
+from .. import _frozen, _validate
 from .._validate import Array
 from .._whitening import Whitening
 from .base import Measure
@@ -47,11 +47,11 @@ class Gaussian(Measure):
     def __init__(self, mean: ArrayLike, cov: ArrayLike) -> None:
         centre = _validate.per_coordinate(mean=mean)["mean"]
         matrix = _validate.covariance(cov, "cov", centre.size)
-        _validate.freeze(
+        _frozen.freeze(
             self,
-            mean=_validate.readonly(centre),
-            cov=_validate.readonly(matrix),
-            _cholesky=_validate.readonly(np.linalg.cholesky(matrix)),
+            mean=_frozen.readonly(centre),
+            cov=_frozen.readonly(matrix),
+            _cholesky=_frozen.readonly(np.linalg.cholesky(matrix)),
         )
 
     @property

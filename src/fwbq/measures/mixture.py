@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp, softmax
 
-from .. import _validate
+from .. import _frozen, _validate
 from .._validate import Array
 from .base import Measure, pick
 from .gaussian import Gaussian
@@ -50,11 +50,11 @@ class GaussianMixture(Measure):
             raise ValueError("`means` must have at least one row, got none: pass an array of shape (L, d)")
         w = _validate.simplex(weights, "weights", n)
         matrices = _validate.covariances(covs, "covs", n, d)
-        _validate.freeze(
+        _frozen.freeze(
             self,
-            weights=_validate.readonly(w),
-            means=_validate.readonly(centres),
-            covs=_validate.readonly(matrices),
+            weights=_frozen.readonly(w),
+            means=_frozen.readonly(centres),
+            covs=_frozen.readonly(matrices),
             components=tuple(Gaussian(m, c) for m, c in zip(centres, matrices, strict=True)),
         )
 

@@ -7,10 +7,10 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import ndtr
 
-from .. import _validate
+from .. import _frozen
 from .._validate import Array
 from .base import Measure
-from .distributions import Frozen, as_frozen, is_distribution, parameters
+from .distributions import Frozen, as_frozen, frozen_distributions, is_distribution, parameters
 
 # d log p / dt of the standard distributions (loc 0, scale 1), by scipy's name; the shapes come in scipy's order.
 _SCORES: dict[str, Callable[..., Array]] = {
@@ -71,7 +71,7 @@ class Product(Measure):
         given = (distributions,) if is_distribution(distributions) else distributions
         if isinstance(given, Iterable) and not isinstance(given, str):
             given = tuple(map(as_frozen, given))
-        _validate.freeze(self, distributions=_validate.frozen_distributions(given, "distributions"))
+        _frozen.freeze(self, distributions=frozen_distributions(given))
 
     def __repr__(self) -> str:
         return f"Product([{', '.join(map(_shown, self.distributions))}])"

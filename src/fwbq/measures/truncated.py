@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import erf, erfcx, erfinv, log_ndtr, ndtri_exp
 
-from .. import _validate
+from .. import _frozen, _validate
 from .._validate import Array
 from .base import Measure, number
 from .standard_normal import central_moments, decaying_moments
@@ -63,9 +63,9 @@ class TruncatedGaussian(Measure):
         _validate.ordered(checked["lower"], checked["upper"])
         _validate.moderate(np.sqrt(checked["variance"]), "variance", "standard deviations")
         _within_reach(**checked)
-        frozen = {name: _validate.readonly(x) for name, x in checked.items()}
+        frozen = {name: _frozen.readonly(x) for name, x in checked.items()}
         moments = [_standard_moments(*map(float, row)) for row in zip(*_standardised(**frozen), strict=True)]
-        _validate.freeze(self, **frozen, _moments=_validate.readonly(moments))
+        _frozen.freeze(self, **frozen, _moments=_frozen.readonly(moments))
 
     @property
     def dim(self) -> int:

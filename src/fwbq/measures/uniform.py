@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import _validate
+from .. import _frozen, _validate
 from .._validate import Array
 from .base import Measure
 
@@ -36,7 +36,7 @@ class Uniform(Measure):
         _validate.ordered(checked["lower"], checked["upper"])
         with np.errstate(over="ignore"):
             _validate.moderate(checked["upper"] - checked["lower"], "upper", "widths upper - lower")
-        _validate.freeze(self, **{name: _validate.readonly(x) for name, x in checked.items()})
+        _frozen.freeze(self, **{name: _frozen.readonly(x) for name, x in checked.items()})
 
     @property
     def dim(self) -> int:

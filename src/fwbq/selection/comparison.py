@@ -17,6 +17,7 @@ from .._reason import Reason
 from . import files
 from .evidence import Evidences
 from .map_probability import leader, map_probabilities
+from .stage import Rest, Stage
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,51 +49,6 @@ def label(name: Hashable) -> str:
     ('{mTOR, S6K}', '{}', 'linear')
     """
     return "{" + ", ".join(map(str, name)) + "}" if isinstance(name, tuple) else str(name)
-
-
-@dataclass(frozen=True, eq=False)
-class Stage:
-    """The state of the comparison after one round of evaluations.
-
-    Attributes
-    ----------
-    n : int
-        Points that the models in contention had been evaluated at.
-    evaluations : int
-        Evaluations of all models together up to here.
-    contenders : int
-        Models evaluated in the round: those in contention, and others, up to 20 in all, from whose values the shared
-        length-scales are found.
-    evidences : Evidences
-        Posteriors of all models.
-    best : int
-        Position of the leading model.
-    map_probability : float
-        P(the leading model is the true MAP).
-    """
-
-    n: int
-    evaluations: int
-    contenders: int
-    evidences: Evidences
-    best: int
-    map_probability: float
-
-
-@dataclass(frozen=True, eq=False)
-class Rest:
-    """Models that were screened and are not listed.
-
-    Attributes
-    ----------
-    count : int
-        How many.
-    log_weight : float
-        Log of the sum of their evidences times prior probabilities, relative to the listed ones' scale.
-    """
-
-    count: int
-    log_weight: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +174,10 @@ class Comparison:
         return float(self.map_probabilities[self._best])
 
     def _position(self, name: Hashable) -> int:
-        return _validate.known_model(name, self.names)
+        try:
+            return self.names.index(name)
+        except ValueError:
+            raise KeyError(f"no model is called {name!r}; there are {len(self)}, e.g. {self.names[0]!r}") from None
 
     def log_evidence(self, name: Hashable) -> float:
         """Median of the posterior of a model's log evidence."""
