@@ -241,7 +241,7 @@ class Evaluator:
     ) -> None:
         self.f = _validate.function(f, "f")
         self.dim = _validate.count(dim, "dim")
-        self.vectorized = vectorized
+        self.vectorized = self._given = vectorized
         self.width: int | None = None
         self.executor: Executor | None = checked_executor(executor, f)
         self._workers = None if self.executor is None else Workers(self.executor)
@@ -586,13 +586,23 @@ class _Batch:
             error,
         )
 
+    def _called_words(self) -> str:
+        """Say how f was called where the user chose it and no call has succeeded: f may take points otherwise."""
+        given = self.evaluator._given
+        if given is None or self.n_new or self.evaluator.n_new or self.evaluator.n_reused:
+            return ""
+        ways = {True: "many points at once, of shape (n, d)", False: "one point at a time, of shape (d,)"}
+        words = f"; f was given {ways[given]}, because of `vectorized={given}`"
+        return f"{words}: if it takes {ways[not given]}, leave that out"
+
     def _error(self) -> EvaluationError:
         failed = tuple(self.failures[i] for i in sorted(self.failures))
         more = f" {len(failed) - 1} more point(s) failed." if len(failed) > 1 else ""
         return _caused(
             EvaluationError(
                 f"f failed at point {_written(failed[0].point)} (row {failed[0].index} of {len(self.x)}): "
-                f'{failed[0].reason}.{more} {self._kept_words()} `on_error="skip"` goes on without such points.',
+                f'{failed[0].reason}.{more} {self._kept_words()} `on_error="skip"` goes on without such points'
+                f"{self._called_words()}.",
                 failed,
             ),
             failed[0].cause,
