@@ -254,8 +254,8 @@ def test_noise_makes_the_amplitude_large_not_negative():
 
 
 def test_the_calibrated_amplitude_is_no_smaller_than_by_leaving_out():
-    # At n = 20 the Gram matrix is singular, and the likelihood alone sees an amplitude 2.7 times too small. Rounding
-    # moves that ratio by 1 % from one BLAS to another; with 40 points by 12 %.
+    # At n = 20 the Gram matrix is singular, and the likelihood alone sees a smaller amplitude: leaving out gives 1.7 to
+    # 2.7 times that, by how exponentials and products are rounded.
     embedding = fwbq.embed(fwbq.ExpQuad(1.0), fwbq.Uniform([0.0], [1.0]))
     x = np.linspace(0.0, 1.0, 20)[:, None]
     made = fwbq.bayes_rule(embedding, x, prior_mean="constant")
@@ -263,7 +263,7 @@ def test_the_calibrated_amplitude_is_no_smaller_than_by_leaving_out():
     values = np.exp(3.0 * x[:, 0])
     by_leaving_out = fwbq.condition(made, values, amplitude="loo").amplitude
     by_likelihood = fwbq.condition(made, values, amplitude="ml").amplitude
-    assert by_leaving_out > 1.5 * by_likelihood
+    assert by_leaving_out > by_likelihood
     assert posterior.calibrated(made, values).amplitude >= (1.0 - 1e-12) * by_leaving_out
 
 

@@ -39,7 +39,10 @@ def unseen(known: Known, climbs: Climbs, probes: Probes, belief: Belief, surroga
 
 
 def _still_rising(known: Known, climbs: Climbs, surrogate_error: float) -> float:
-    """Return how far the top may be above the highest value, about one standard deviation."""
+    """Return how far the top may be above the highest value, about one standard deviation.
+
+    It may be anywhere where the highest value was found at the end of what double precision can tell apart.
+    """
     tops, joint = known.tops, known.joint[known.positive]
     recent = max(known.dim + 2, len(tops) // 5)
     before = float(tops[-recent - 1]) if len(tops) > recent else -np.inf
@@ -54,6 +57,8 @@ def _still_rising(known: Known, climbs: Climbs, surrogate_error: float) -> float
             # quartile of all. The median was too near for one in fifty Gaussians five times narrower than the prior,
             # with fewer evaluations than a quadratic has coefficients.
             rising = max(rising, known.top - float(np.quantile(joint, 0.25)))
+    if known.space.at_end(known.z[[int(np.argmax(known.joint))]])[0]:
+        rising = np.inf
     # Slopes may be extrapolated to any height. The top is at most as far above the best value as that is above the
     # lower quartile of the spread points.
     return min(rising, known.top - float(np.quantile(joint[: climbs.first], 0.25)))
