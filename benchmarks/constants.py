@@ -23,6 +23,7 @@ from fwbq.studies.calibration import tensor_sum
 
 SEARCH, PRIOR = "fwbq.process.search", "fwbq.process.prior.LengthscalePrior"
 ACQUISITION, NODES, RUN = "fwbq.inference.acquisition", "fwbq.inference.nodes", "fwbq.inference.run"
+VIEW, CONCLUSION = "fwbq.inference.view", "fwbq.inference.conclusion"
 ASSESSMENT, ZEROS, SURROGATE = "fwbq.inference.assessment", "fwbq.inference.zeros", "fwbq.inference.surrogate"
 
 #: (where, name, other values)
@@ -52,9 +53,9 @@ EVIDENCE = [
     (NODES, "_AROUND_DF", (4.0, 30.0)),
     (NODES, "_ATTEMPTS", (1, 6)),
     (RUN, "_GROWTH", (0.05, 0.2)),
-    (RUN, "_REFIT", (1.01, 1.5)),
-    (RUN, "_FEW", ((128, 4), (1024, 4))),
-    (RUN, "_MANY", ((1024, 8), (8192, 8))),
+    (VIEW, "_REFIT", (1.01, 1.5)),
+    (VIEW, "_FEW", ((128, 4), (1024, 4))),
+    (CONCLUSION, "_MANY", ((1024, 8), (8192, 8))),
     (ASSESSMENT, "_DOUBLE", (512, 2048)),
     (SURROGATE, "RELATIVE", (2.5, 10.0)),
     (SURROGATE, "DEPTH", (5.0, 20.0)),

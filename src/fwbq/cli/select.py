@@ -12,6 +12,7 @@ from ..chema.compare import Method
 from ..report.decision import decision
 from ..selection import Comparison
 from ..studies import models
+from . import outputs
 from .console import NOT_CERTAIN, say, say_json, shorten, table
 from .workers import executor
 
@@ -30,7 +31,7 @@ def read_data(
 ) -> Dataset:
     """Read a tidy CSV or, when its columns begin with TR:, DA: or DV:, a MIDAS file."""
     if not path.exists():
-        raise ValueError(f"`data` {str(path)!r} does not exist")
+        raise ValueError(f"`data` {str(path)!r} does not exist: check its name and the directory")
     if not path.is_file():
         raise ValueError(f"`data` {str(path)!r} must be a file that can be read twice: save the table to a file first")
     reader = Dataset.from_midas if _reader(path) == "from_midas" else Dataset.from_csv
@@ -85,7 +86,7 @@ def compare_and_write(
 
     `source` is Python that makes the data set, for the report.
     """
-    out.mkdir(parents=True, exist_ok=True)
+    outputs.directory(out, "out")
     settings = {"command": command, "data": source}
     with executor(workers, dask) as where:
         found = compare(

@@ -9,20 +9,18 @@ from typing import Any
 import numpy as np
 
 from ..thinning import thin
+from . import outputs
 from .console import say, say_json
 
 SUFFIXES = (".csv", ".npy")
 
 
-def _check(path: Path, name: str) -> None:
-    if path.suffix.lower() not in SUFFIXES:
-        raise ValueError(f"`{name}` {str(path)!r} must end in .csv or .npy")
-
-
 def _read(path: Path) -> tuple[Any, list[str]]:
     """Return the states (N, d) and the names of the coordinates."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise ValueError(f"`chain` {str(path)!r} must end in .csv or .npy")
     if not path.is_file():
-        raise ValueError(f"`chain` {str(path)!r} is not a file")
+        raise ValueError(f"`chain` {str(path)!r} is not a file: check its name and the directory")
     if path.suffix.lower() == ".npy":
         try:
             states: Any = np.load(path, mmap_mode="r")
@@ -60,8 +58,7 @@ def _is_number(text: str) -> bool:
 
 def thin_and_write(chain: Path, output: Path, *, n: int, burn: int, seed: int, as_json: bool) -> int:
     """Thin the chain, write the states chosen by the suffix of `output`, and say how close they are."""
-    _check(chain, "chain")
-    _check(output, "--output")
+    outputs.file(output, "--output", ("csv", "npy"), ".csv or .npy")
     states, names = _read(chain)
     if not 0 <= burn < len(states):
         raise ValueError(f"`--burn` must be at least 0 and less than the {len(states)} states, got {burn}")

@@ -245,13 +245,23 @@ class Batch:
             error,
         )
 
+    def _called_words(self) -> str:
+        """Say how f was called where the user chose it and no call has succeeded: f may take points otherwise."""
+        given = self.evaluator.given
+        if given is None or self.n_new or self.evaluator.n_new or self.evaluator.n_reused:
+            return ""
+        ways = {True: "many points at once, of shape (n, d)", False: "one point at a time, of shape (d,)"}
+        words = f"; f was given {ways[given]}, because of `vectorized={given}`"
+        return f"{words}: if it takes {ways[not given]}, leave that out"
+
     def _error(self) -> EvaluationError:
         failed = tuple(self.failures[i] for i in sorted(self.failures))
         more = f" {len(failed) - 1} more point(s) failed." if len(failed) > 1 else ""
         return _caused(
             EvaluationError(
                 f"f failed at point {written(failed[0].point)} (row {failed[0].index} of {len(self.x)}): "
-                f'{failed[0].reason}.{more} {self._kept_words()} `on_error="skip"` goes on without such points.',
+                f'{failed[0].reason}.{more} {self._kept_words()} `on_error="skip"` goes on without such points'
+                f"{self._called_words()}.",
                 failed,
             ),
             failed[0].cause,

@@ -147,7 +147,7 @@ class Evaluator:
     ) -> None:
         self.f = _validate.function(f, "f")
         self.dim = _validate.count(dim, "dim")
-        self.vectorized = vectorized
+        self.vectorized = self.given = vectorized  # the former is found out where the latter is None
         self.executor: Executor | None = checked_executor(executor, f)
         self._workers = None if self.executor is None else Workers(self.executor)
         self.on_error = _validate.choice(on_error, "on_error", ("raise", "skip"))

@@ -84,7 +84,7 @@ class Empirical(Measure):
     def _sample(self, n: int, rng: np.random.Generator) -> Array:
         return self.points[rng.choice(self.weights.size, size=n, p=self.weights)]
 
-    def _transform(self, u: Array) -> Array:
+    def _transform(self, u: Array, v: Array) -> Array:
         return self.points[pick(self.weights, u[:, 0])]
 
     def _log_density(self, x: Array) -> NoReturn:

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import cho_solve
-from scipy.special import ndtri
 
 from .. import _frozen, _validate
 from .._validate import Array
 from .._whitening import Whitening
 from .base import Measure
+from .standard_normal import normal_quantile
 from .unbounded import Unbounded
 
 
@@ -91,8 +91,8 @@ class Gaussian(Unbounded):
     def _sample(self, n: int, rng: np.random.Generator) -> Array:
         return self.whitening.back(rng.standard_normal((n, self.dim)))
 
-    def _transform(self, u: Array) -> Array:
-        return self.whitening.back(ndtri(u))
+    def _transform(self, u: Array, v: Array) -> Array:
+        return self.whitening.back(normal_quantile(u, v))
 
     def _log_density(self, x: Array) -> Array:
         constant = 0.5 * self.dim * math.log(2.0 * math.pi) + self.whitening.log_volume

@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import logsumexp, ndtri, softmax
+from scipy.special import logsumexp, softmax
 
 from .. import _frozen, _validate
 from .._validate import Array
 from .base import pick
 from .gaussian import Gaussian
+from .standard_normal import normal_quantile
 from .unbounded import Unbounded
 
 
@@ -94,8 +95,8 @@ class GaussianMixture(Unbounded):
         which = rng.choice(self.weights.size, size=n, p=self.weights)
         return self._colour(which, rng.standard_normal((n, self.dim)))
 
-    def _transform(self, u: Array) -> Array:
-        return self._colour(pick(self.weights, u[:, 0]), ndtri(u[:, 1:]))
+    def _transform(self, u: Array, v: Array) -> Array:
+        return self._colour(pick(self.weights, u[:, 0]), normal_quantile(u[:, 1:], v[:, 1:]))
 
     def _colour(self, which: Any, z: Array) -> Array:
         x = np.empty_like(z)

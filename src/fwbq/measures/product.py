@@ -125,8 +125,8 @@ class Product(Measure):
     def _sample(self, n: int, rng: np.random.Generator) -> Array:
         return np.column_stack([p.rvs(size=n, random_state=rng) for p in self.distributions])
 
-    def _transform(self, u: Array) -> Array:
-        return np.column_stack([p.ppf(u[:, i]) for i, p in enumerate(self.distributions)])
+    def _transform(self, u: Array, v: Array) -> Array:
+        return np.column_stack([_from_nearer_end(p, u[:, i], v[:, i]) for i, p in enumerate(self.distributions)])
 
     def _log_density(self, x: Array) -> Array:
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
@@ -158,6 +158,14 @@ def _shown(p: Any) -> str:
         return p.name
     given = [*map(str, p.args), *(f"{key}={value}" for key, value in p.kwds.items())]
     return f"{p.dist.name or type(p.dist).__name__}({', '.join(given)})"
+
+
+def _from_nearer_end(p: Any, u: Array, v: Array) -> Array:
+    """Return the quantiles of p at levels u, with v = 1 - u: counted from below or from above, whichever is nearer."""
+    x = np.empty_like(u)
+    below = u <= v
+    x[below], x[~below] = p.ppf(u[below]), p.isf(v[~below])
+    return x
 
 
 def _quietly(moment: Callable[[], Any]) -> float:

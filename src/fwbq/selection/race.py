@@ -163,7 +163,7 @@ def _warn_of_linear(runners: Sequence[Shared | Contenders], names: tuple[Hashabl
         if carried < CARRIED:
             _warnings.warn(
                 f"the likelihood of the leading model {names[best]!r} is carried by {carried:.2g} of its points: a "
-                'linear process cannot tell its evidence from so few; use evidence="log", or more points',
+                'linear process cannot tell its evidence from so few; use `evidence="log"`, or more points',
             )
             continue
         factor = runner.understatement(j)
@@ -171,7 +171,7 @@ def _warn_of_linear(runners: Sequence[Shared | Contenders], names: tuple[Hashabl
             _warnings.warn(
                 f"the stated error of the leading model {names[best]!r} may be too small: with an amplitude from "
                 f"leave-one-out predictions it would be {factor:.2g} times larger, so that the kernel does not fit its "
-                'likelihood; use evidence="log", or another `kernel`',
+                'likelihood; use `evidence="log"`, or another `kernel`',
             )
 
 
