@@ -34,7 +34,7 @@ _UNKNOWN, _DIRECTIONS = 3.0, 200
 _GOOD, _POOR, _LONG, _GROWTH = 0.7, 0.25, 0.8, 2.5
 #: The fall to a stencil point may be wrong by this factor before the curvature is corrected and measured again.
 _TRUE = 2.0
-#: A climb that rose by more than this within its last d + 2 evaluations is worth going on with.
+#: A climb that rose by more than this within its last 2 (d + 2) evaluations is worth going on with.
 _RISING = 1.0
 #: Largest ratio of the geometric series in `Climb.ahead`: two rises determine it badly.
 _MOST_RATIO = 0.8
@@ -216,7 +216,7 @@ class Climb:
 
         A climb that no longer rises is at a cusp or on a plateau, which its quadratics do not describe.
         """
-        recent = len(self.best) + 2
+        recent = 2 * (len(self.best) + 2)
         rising = len(self._tops) > recent and self.value - self._tops[-recent - 1] > _RISING
         if rising and most > 0 and self.radius > self._least:
             self.budget, self.ended = min(recent, most), False
