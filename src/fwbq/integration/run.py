@@ -101,6 +101,10 @@ class Integration:
         self._sequence: Design | PointSet | None = None
         self._answer: IntegrationResult | None = None
 
+    def __repr__(self) -> str:
+        end = f"; {self.ended}" if self.ended is not None else ""
+        return f"<Integration under {type(self._measure).__name__}: {self.n_evaluations} values known{end}>"
+
     @property
     def measure(self) -> Measure:
         """The measure."""
