@@ -121,6 +121,11 @@ class Integration:
         return 0 if self._model.fixed is not None else first_points(self._measure.dim)
 
     @property
+    def varies(self) -> bool:
+        """Whether any two of the values known differ."""
+        return len(self._state.known) > 0 and bool(np.ptp(self._state.data()[1], axis=0).any())
+
+    @property
     def ended(self) -> str | None:
         """Why there were fewer points than asked for, or None."""
         return self._state.ended
