@@ -10,10 +10,10 @@ import fwbq
 
 SOURCE = Path(fwbq.__file__).parent
 LAYERS = [
-    "_reason", "_html", "_files", "_lock", "_threads", "_warnings", "_validate", "_quasi_random", "_linalg", "_gauss",
-    "_whitening", "measures", "kernels", "embeddings", "rules", "designs", "process", "posterior", "transforms",
-    "thinning", "evaluation", "integration", "inference", "selection", "chema", "theory", "problems", "plots",
-    "report", "studies", "cli",
+    "_reason", "_html", "_files", "_lock", "_threads", "_warnings", "_extras", "_frozen", "_validate", "_quasi_random",
+    "_linalg", "_gauss", "_whitening", "measures", "kernels", "embeddings", "rules", "designs", "process", "posterior",
+    "transforms", "thinning", "evaluation", "integration", "inference", "selection", "chema", "theory", "problems",
+    "plots", "report", "studies", "cli",
 ]  # fmt: skip
 # Conveniences on a result object that load a lower layer only when called.
 CONVENIENCES = {

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _html, _validate
+from . import _extras, _frozen, _html, _validate
 from ._threads import one_blas_thread
 from .kernels import ExpQuad, RandomFourier
 
@@ -51,7 +51,7 @@ class Thinned:
     mmd_every: float
 
     def __post_init__(self) -> None:
-        _validate.freeze(self, points=_validate.readonly(self.points))
+        _frozen.freeze(self, points=_frozen.readonly(self.points))
 
     def __len__(self) -> int:
         """Return the number of states."""
@@ -238,7 +238,7 @@ def thin_arviz(data: Any, n: int, *, variables: list[str] | None = None, rng: An
     >>> thin_arviz(data, 10).posterior["a"].shape
     (1, 10, 3)
     """
-    az = _validate.extra("arviz", "arviz", "thinning InferenceData")
+    az = _extras.load("arviz", "arviz", "thinning InferenceData")
     if not hasattr(data, "posterior"):
         raise ValueError("`data` must be an InferenceData with a group `posterior`: for an array use `thin`")
     posterior = data.posterior
@@ -251,7 +251,7 @@ def thin_arviz(data: Any, n: int, *, variables: list[str] | None = None, rng: An
     parts = [posterior[name].transpose("chain", "draw", ...).values.reshape(count, -1) for name in names]
     index = thin(np.concatenate(parts, axis=1), n, rng=rng).index
     chain, draw = np.unravel_index(index, (posterior.sizes["chain"], posterior.sizes["draw"]))
-    xarray = _validate.extra("xarray", "arviz", "thinning InferenceData")
+    xarray = _extras.load("xarray", "arviz", "thinning InferenceData")
     rows = {"chain": xarray.DataArray(chain, dims="draw"), "draw": xarray.DataArray(draw, dims="draw")}
     picked = posterior.isel(rows)
     picked = picked.drop_vars(["chain", "draw"], errors="ignore").assign_coords(draw=np.arange(n))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.optimize import minimize
-from scipy.special import logsumexp
+from scipy.special import logsumexp, ndtri
 
 import fwbq
 from fwbq import EvaluationError
@@ -163,6 +163,30 @@ def test_priors_with_factors(name):
     # The truth by 200,000 quantiles is right to 1e-5.
     assert abs(found.log_evidence - truth) < 4.0 * found.sd + 1e-4
     assert found.sd < 0.05
+
+
+@pytest.mark.parametrize("centre", [-12.0, 12.0])
+def test_a_posterior_far_in_the_tail_of_a_product(centre):
+    """Twelve standard deviations out, where Phi(z) is one in double precision."""
+    prior = fwbq.Product([stats.lognorm(1.0), stats.norm(0.0, 2.0)])
+
+    def log_likelihood(x):
+        return -0.5 * ((np.log(x[:, 0]) - centre) / 0.1) ** 2 - 0.5 * (x[:, 1] / 0.1) ** 2
+
+    found = fwbq.evidence(log_likelihood, prior, n=50, rng=0)
+    truth = 0.5 * np.log(0.01 / 1.01) - 0.5 * centre**2 / 1.01 + 0.5 * np.log(0.01 / 4.01)
+    # Gaussian in the coordinates of the run: exact but for rounding of log likelihoods of up to 1e4.
+    assert found.success and abs(found.log_evidence - truth) < 1e-6
+
+
+def test_a_posterior_beyond_the_end_of_double_precision_is_said():
+    """Levels of a prior transform end at 1 - 2^-53, 8.2 standard deviations out; the posterior lies at twelve."""
+    model = fwbq.Model.from_prior_transform(lambda t: -0.5 * ((t[0] - 12.0) / 0.1) ** 2, ndtri, 1)
+    with pytest.warns(RuntimeWarning, match="the mass of the likelihood was not found"):
+        found = model.evidence(n=60, rng=0)
+    assert not found.success and found.reason is fwbq.Reason.UNSEEN
+    truth = 0.5 * np.log(0.01 / 1.01) - 0.5 * 144.0 / 1.01
+    assert found.interval(0.95)[0] < truth < found.interval(0.95)[1]
 
 
 def test_a_mixture_as_prior():

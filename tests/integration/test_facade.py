@@ -10,7 +10,7 @@ from scipy import stats
 
 import fwbq
 from fwbq import problems
-from fwbq.evaluation.evaluator import EvaluationError
+from fwbq.evaluation import EvaluationError
 from fwbq.integration.forecast import Forecast
 
 PLANE = fwbq.Gaussian([1.0, 0.5], np.eye(2))
@@ -374,6 +374,15 @@ def test_no_tolerance_is_accepted_before_anything_is_known():
         warnings.simplefilter("ignore", RuntimeWarning)
         results = [fwbq.integrate(peak, fwbq.Uniform(0.0, 1.0), tol=1e-4, n=60, rng=seed) for seed in range(4)]
     assert all(result.n_evaluations >= 20 for result in results)
+
+
+def test_equal_values_are_not_believed_at_once():
+    # Sixty-four points meet a region of probability 1/20 in 96 of 100 cases, twenty in 64.
+    result = fwbq.integrate(lambda x: np.zeros(len(x)), PLANE, tol=1e-3, rng=0)
+    assert result.success
+    assert result.n_evaluations >= 64
+    assert f"all {result.n_evaluations} values are equal" in result.status
+    assert "values are equal" not in fwbq.integrate(wave, PLANE, n=12, rng=0).status
 
 
 def test_a_peak_that_was_met_is_not_averaged_away():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _files, _html, _validate
+from .. import _files, _frozen, _html, _validate
 from . import _checks
 
 if TYPE_CHECKING:
@@ -92,10 +92,10 @@ class Dataset:
         rows = _checks.conditions(condition, len(t))
         _checks.time_courses(t, rows)
         for field, value in (
-            ("times", _validate.readonly(t)),
-            ("substrate", _validate.readonly(y_s)),
-            ("phospho", _validate.readonly(y_p)),
-            ("enzymes", _validate.readonly(y_e)),
+            ("times", _frozen.readonly(t)),
+            ("substrate", _frozen.readonly(y_s)),
+            ("phospho", _frozen.readonly(y_p)),
+            ("enzymes", _frozen.readonly(y_e)),
             ("names", labels),
             ("condition", rows),
             ("regulators", None if regulators is None else _checks.known_names(regulators, labels, "regulators")),

@@ -11,8 +11,9 @@ import numpy as np
 
 from .dataset import Dataset
 from .kinetics import IntArray
-from .pairs import any_sets, likely, sifted
-from .sieve import AT_ONCE, Found, Look
+from .likely import any_sets, likely
+from .screening import sifted
+from .sifter import AT_ONCE, Found, Look
 
 __all__ = ["Listed", "Sets"]
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from .. import _html, _validate
+from .. import _extras, _frozen, _html, _validate
 from .._reason import Reason
 from .assessment import Assessment
 from .belief import Belief
@@ -85,7 +85,7 @@ class Posterior:
     @cached_property
     def points(self) -> Array:
         """The nodes in the user's parameters, (q, d)."""
-        return _validate.readonly(self.space.to_user(self.nodes.points))
+        return _frozen.readonly(self.space.to_user(self.nodes.points))
 
     @property
     def weights(self) -> Array:
@@ -234,7 +234,7 @@ class Evidence:
     tol: float | None = None
 
     def __post_init__(self) -> None:
-        _validate.freeze(self, points=_validate.readonly(self.points), values=_validate.readonly(self.values))
+        _frozen.freeze(self, points=_frozen.readonly(self.points), values=_frozen.readonly(self.values))
 
     @property
     def n_evaluations(self) -> int:
@@ -327,7 +327,7 @@ class Evidence:
             columns = variables(points)
         else:
             raise ValueError("`names` are those that `variables` returns: leave `names` out")
-        az, xr = (_validate.extra(name, "arviz", "`to_arviz`") for name in ("arviz", "xarray"))
+        az, xr = (_extras.load(name, "arviz", "`to_arviz`") for name in ("arviz", "xarray"))
         data = xr.Dataset(
             {name: _chain(name, x, draws) for name, x in columns.items()},
             coords={"chain": [0], "draw": np.arange(draws)},

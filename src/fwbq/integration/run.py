@@ -90,7 +90,12 @@ class Integration:
         measure = as_measure(measure)
         self._measure = measure
         self._model = KernelModel(measure, kernel, amplitude, prior_mean)
-        self._design = None if design is None else _validate.design_factory(design, "design")
+        if design is not None and not callable(design):
+            raise TypeError(
+                "`design` must be a design class such as fwbq.FrankWolfe, or a function (embedding, rng=...) that "
+                f"returns a design, got {_validate.shown(design)}: pass the class, not an instance or a name"
+            )
+        self._design = design
         self._state = State([int(word) for word in _validate.generator(rng).integers(2**63, size=2)])
         self._lock = Lock()
         self._sequence: Design | PointSet | None = None
@@ -114,6 +119,11 @@ class Integration:
     def n_first(self) -> int:
         """Number of evenly spread points before the first fit; 0 when nothing is fitted."""
         return 0 if self._model.fixed is not None else first_points(self._measure.dim)
+
+    @property
+    def varies(self) -> bool:
+        """Whether any two of the values known differ."""
+        return len(self._state.known) > 0 and bool(np.ptp(self._state.data()[1], axis=0).any())
 
     @property
     def ended(self) -> str | None:

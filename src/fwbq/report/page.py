@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import __version__, _files, _validate, plots
+from .. import __version__, _extras, _files, _validate, plots
 from ..chema import Dataset
 from ..selection import Comparison, label
 from . import words
@@ -63,10 +63,11 @@ def write_report(comparison: Comparison, path: str | os.PathLike[str], dataset: 
     True
     """
     _validate.instance(comparison, "comparison", Comparison, "pass what compare_models returned")
-    _validate.some_models(len(comparison))
+    if len(comparison) == 0:
+        raise ValueError("`comparison` holds no model: nothing can be reported; compare at least one")
     if dataset is not None:
         _validate.instance(dataset, "dataset", Dataset, "pass the data set that the models were compared on")
-    plotly = _validate.extra("plotly.offline", "report", "the report")
+    plotly = _extras.load("plotly.offline", "report", "the report")
     target = Path(path)
     text = page(comparison, plotly.get_plotlyjs(), dataset)
     _files.write(target, text)

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _validate
 from ..inference import Evidence
 from ..inference.result import DF
 from ..kernels import Kernel, Stationary
 from ..posterior import AnyAmplitude
 from .evidence import Evidences
-from .model import Evaluate, Family, ModelFamily
+from .family import Evaluate, Family, ModelFamily, check_evaluated, log_integrands
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -38,8 +37,7 @@ class Numbered:
         for number in np.unique(which):
             own = which == number
             x = np.ascontiguousarray(rows[own, 1:])
-            values = np.asarray(self.family.log_integrands(x, np.array([number])), dtype=float)
-            out[own] = _validate.log_block(values, x, lambda j, k=number: self.family.names[int(k)])[:, 0]
+            out[own] = log_integrands(self.family, x, np.array([number]))[:, 0]
         return out
 
 
@@ -121,7 +119,7 @@ class Contenders:
     def results(self) -> list[Evidence]:
         """Return the evidence of each model in contention."""
         for j in self.active:
-            _validate.some_values_of(self._runs[j].n_evaluations, self.family.names[j])
+            check_evaluated(self._runs[j].n_evaluations, self.family.names[j])
         return [self._runs[j].result() for j in self.active]
 
     def posteriors(self) -> Evidences:

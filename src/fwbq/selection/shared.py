@@ -9,7 +9,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _validate
 from ..designs import Spread
 from ..embeddings import embed
 from ..kernels import ExpQuad, Kernel, Stationary
@@ -17,10 +16,10 @@ from ..posterior import AnyAmplitude
 from ..rules import Rule, bayes_rule
 from .coordinates import Coordinates, LogScale, Standard
 from .evidence import Evidences
+from .family import Evaluate, Family, check_evaluated, log_integrands
 from .leaders import telling_nodes
 from .linear_process import linear_evidences
 from .log_process import LogProcess, fitted
-from .model import Evaluate, Family
 from .nodes import Nodes, nodes
 
 Array = NDArray[np.float64]
@@ -58,8 +57,7 @@ class Block:
 
     def __call__(self, x: Array) -> Array:
         """Return the log integrands at points x (n, d), (n, len(which))."""
-        values = np.asarray(self.family.log_integrands(x, self.which), dtype=float)
-        return _validate.log_block(values, x, lambda j: self.family.names[int(self.which[j])])
+        return log_integrands(self.family, x, self.which)
 
 
 class Shared:
@@ -162,7 +160,7 @@ class Shared:
         self._asked = np.vstack([self._asked, new])
         self._has_values = np.concatenate([self._has_values, kept])
         self.n_skipped += int(np.sum(~kept)) * len(self.active)
-        _validate.some_values_of(len(self.values), self.family.names[self.active[0]])
+        check_evaluated(len(self.values), self.family.names[self.active[0]])
         return int(len(new) * len(self.active))
 
     def drop(self, keep: NDArray[np.bool_], score: Array) -> None:
