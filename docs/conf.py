@@ -74,6 +74,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_memory": False,
+    "write_computation_times": False,
     "remove_config_comments": True,
     "within_subsection_order": "gallery_order.FirstStepsFirst",
 }

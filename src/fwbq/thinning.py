@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _extras, _frozen, _validate
+from . import _extras, _frozen, _html, _validate
 from ._threads import one_blas_thread
 from .kernels import ExpQuad, RandomFourier
 
@@ -60,7 +60,18 @@ class Thinned:
 
     def __repr__(self) -> str:
         n, d = self.points.shape
-        return f"Thinned({n} states, d = {d}, mmd {self.mmd:.3g}; every state in turn {self.mmd_every:.3g})"
+        return f"Thinned({n} states, d = {d}, mmd {self.mmd:.3g}; of evenly spaced states {self.mmd_every:.3g})"
+
+    def _repr_html_(self) -> str:
+        """Return a small table, for notebooks."""
+        n, d = self.points.shape
+        rows = [
+            ("states", str(n)),
+            ("dimension", str(d)),
+            ("distance from the chain (MMD)", f"{self.mmd:.3g}"),
+            ("of evenly spaced states", f"{self.mmd_every:.3g}"),
+        ]
+        return _html.table(rows, "Thinned")
 
 
 @one_blas_thread

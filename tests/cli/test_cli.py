@@ -215,6 +215,23 @@ def test_select_writes_everything(here, capsys):
     assert first == again
 
 
+def test_a_terminal_of_eighty_columns_is_enough(here, capsys, monkeypatch):
+    monkeypatch.setattr("fwbq.cli.console.is_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+    names = [f"E{i}" for i in range(101, 107)]
+    Dataset = fwbq.chema.Dataset
+    six = Dataset(DATA.times, DATA.substrate, DATA.phospho, DATA.enzymes[:, :6], names)
+    six.to_csv("data.csv")
+    assert run(["select", "data.csv", "--n", "10", "--max-enzymes", "3", "--out", "result", "--no-progress"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    first = next(i for i, line in enumerate(lines) if line.lstrip().startswith("───"))
+    assert all(line.split()[-1] == "10" for line in lines[first + 1 : first + 11])  # a line for each model
+    assert any("{E101, " in line for line in lines)
+    assert not any(line.endswith("-") for line in lines)
+
+
 def test_select_says_when_undecided(here, capsys):
     DATA.select(enzymes=["E7", "E19", "E11"]).to_csv("data.csv")
     assert run(["select", "data.csv", "--n", "4", "--stop", "0.999", "--out", "result", "--json"]) == 3
@@ -310,11 +327,15 @@ def test_no_arguments_are_a_request_for_help(capsys):
     assert "Usage" in captured.out and "integrate" in captured.out and captured.err == ""
 
 
-@pytest.mark.parametrize("command", [[], ["demo"], ["integrate"], ["rule"], ["select"], ["paper"], ["data"]])
+@pytest.mark.parametrize(
+    "command", [[], ["demo"], ["integrate"], ["evidence"], ["rule"], ["select"], ["thin"], ["paper"], ["data"]]
+)
 def test_flags_take_no_value(command, capsys):
     assert run([*command, "--help"]) == 0
     text = capsys.readouterr().out
     assert "--help" in text and "bool" not in text.lower()
+    options = text.split("Options")[-1]
+    assert not any(python in options for python in ("<int", "<float", "<str", "<path", "INTEGER", "FLOAT", "TEXT"))
 
 
 def test_hostile_input_is_refused_briefly(here, capsys):

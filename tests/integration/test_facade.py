@@ -376,6 +376,15 @@ def test_no_tolerance_is_accepted_before_anything_is_known():
     assert all(result.n_evaluations >= 20 for result in results)
 
 
+def test_equal_values_are_not_believed_at_once():
+    # Sixty-four points meet a region of probability 1/20 in 96 of 100 cases, twenty in 64.
+    result = fwbq.integrate(lambda x: np.zeros(len(x)), PLANE, tol=1e-3, rng=0)
+    assert result.success
+    assert result.n_evaluations >= 64
+    assert f"all {result.n_evaluations} values are equal" in result.status
+    assert "values are equal" not in fwbq.integrate(wave, PLANE, n=12, rng=0).status
+
+
 def test_a_peak_that_was_met_is_not_averaged_away():
     width = 0.01
     truth = width * np.sqrt(2.0 * np.pi)

@@ -254,16 +254,15 @@ def test_noise_makes_the_amplitude_large_not_negative():
 
 
 def test_the_calibrated_amplitude_is_no_smaller_than_by_leaving_out():
-    # At n = 20 the Gram matrix is singular, and the likelihood alone sees a smaller amplitude: leaving out gives 1.7 to
-    # 2.7 times that, by how exponentials and products are rounded.
-    embedding = fwbq.embed(fwbq.ExpQuad(1.0), fwbq.Uniform([0.0], [1.0]))
-    x = np.linspace(0.0, 1.0, 20)[:, None]
+    # At n = 30 the Gram matrix is singular, and the amplitude of the likelihood is a fifth of that by leaving out.
+    embedding = fwbq.embed(fwbq.ExpQuad(0.3), fwbq.Uniform([0.0], [1.0]))
+    x = np.linspace(0.0, 1.0, 30)[:, None]
     made = fwbq.bayes_rule(embedding, x, prior_mean="constant")
     assert made.factor.jitter > 0.0
-    values = np.exp(3.0 * x[:, 0])
+    values = np.sin(20.0 * x[:, 0])
     by_leaving_out = fwbq.condition(made, values, amplitude="loo").amplitude
     by_likelihood = fwbq.condition(made, values, amplitude="ml").amplitude
-    assert by_leaving_out > by_likelihood
+    assert by_leaving_out > 2.0 * by_likelihood
     assert posterior.calibrated(made, values).amplitude >= (1.0 - 1e-12) * by_leaving_out
 
 
@@ -391,3 +390,32 @@ def test_a_bad_sample_size_is_named(size):
     averaged = AveragedPosterior((fwbq.condition(rule(), f(POINTS)),) * 2, np.array([0.5, 0.5]))
     with pytest.raises((TypeError, ValueError), match="`size`"):
         averaged.sample(size, rng=0)
+
+
+def test_a_skewed_error_widens_the_interval_of_the_integral_alone():
+    """One value far above its prediction: the scale grows by the skewness of the error, the amplitude does not."""
+    embedding = fwbq.embed(fwbq.Matern12(0.01), fwbq.Uniform([0.0], [1.0]))
+    made = fwbq.bayes_rule(embedding, np.linspace(0.025, 0.975, 20)[:, None], prior_mean="constant")
+    values = np.zeros(20)
+    values[7] = 1.0
+    estimates = posterior.amplitudes(made, values)
+    # Nearly independent values: leaving one out predicts the mean of the others, e = 1 for one and -1/19 for the rest.
+    e = np.where(values == 1.0, 1.0, -1.0 / 19.0)
+    skewness = abs(np.sum(e**3)) / np.sum(e**2) ** 1.5
+    assert estimates.skewness == pytest.approx(np.sqrt(skewness**2 - 15.0 / 400.0), rel=0.02)
+    post, plain = posterior.calibrated(made, values), fwbq.condition(made, values)
+    assert post.amplitude == pytest.approx(plain.amplitude * estimates.largest / estimates.ml, rel=1e-9)
+    assert post.scale == pytest.approx((1.0 + estimates.skewness) * plain.scale, rel=0.05)
+
+
+def test_a_trend_towards_short_distances_is_carried_on_in_two_dimensions():
+    """Along an oblique kink leave-one-out errors exceed those of the likelihood, and the interval those of both."""
+    x = fwbq.Uniform([0.0, 0.0], [1.0, 1.0]).from_uniform(np.random.default_rng(0).random((60, 2)))
+    embedding = fwbq.embed(fwbq.Matern52(0.8), fwbq.Uniform([0.0, 0.0], [1.0, 1.0]))
+    made = fwbq.bayes_rule(embedding, x, prior_mean="constant")
+    values = np.abs(x @ [0.8, 0.6] - 0.7)
+    estimates = posterior.amplitudes(made, values)
+    ratio = estimates.largest / estimates.ml
+    assert 1.2 < ratio < 6.0
+    expected = fwbq.condition(made, values).scale * ratio**1.5 * (1.0 + estimates.skewness)
+    assert posterior.calibrated(made, values).scale == pytest.approx(expected, rel=1e-9)

@@ -20,24 +20,42 @@ from .console import in_flags, say
 _LONGEST = 1000
 
 
+#: What the help shows as the value of an option, in place of the type that Python has for it.
+_VALUES = {
+    "N": ("n", "max_enzymes", "workers", "seed", "candidates", "burn", "dim"),
+    "NUMBER": ("tol", "timeout", "total", "level", "stop"),
+    "NUMBERS": ("start", "scale"),
+    "NAME": ("substrate", "phospho"),
+    "mean": ("replicates",),
+    "NAMES": ("enzymes", "conditions"),
+    "MEASURE": ("measure", "prior"),
+    "KERNEL": ("kernel",),
+    "FILE": ("journal", "output", "plot", "archive"),
+    "DIRECTORY": ("out",),
+}
+
+
 class _Command(TyperCommand):
-    """A command whose help shows no value for options that take none."""
+    """A command whose help speaks of numbers, names and files, and shows no value for options that take none."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        return _plain_flags(super().get_params(ctx))
+        return _in_words(super().get_params(ctx))
 
 
 class _Commands(TyperGroup):
     """The same for the program itself."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        return _plain_flags(super().get_params(ctx))
+        return _in_words(super().get_params(ctx))
 
 
-def _plain_flags(parameters: list[Any]) -> list[Any]:
+def _in_words(parameters: list[Any]) -> list[Any]:
+    words = {name: word for word, names in _VALUES.items() for name in names}
     for each in parameters:
         if getattr(each, "is_flag", False):
             each.metavar = ""
+        elif each.param_type_name == "option" and each.metavar is None:
+            each.metavar = words.get(each.name)
     return parameters
 
 
@@ -241,12 +259,16 @@ def select(
         float | None, typer.Option(help="Total substrate T when only the phospho form was measured: y_S = T - y_S*.")
     ] = None,
     conditions: Annotated[str | None, typer.Option(help="Only these conditions, separated by commas.")] = None,
-    replicates: Annotated[
-        str | None, typer.Option(help='"mean" averages replicates; otherwise they are refused.')
-    ] = None,
+    replicates: Annotated[str | None, typer.Option(help="Average replicates; otherwise they are refused.")] = None,
     max_enzymes: Annotated[int, typer.Option(help="Most enzymes in a model.")] = 2,
     n: Annotated[int, typer.Option("--n", "-n", help="Most points for each model.")] = 200,
-    stop: Annotated[float | None, typer.Option(help="Stop when P(MAP) reaches this level.")] = None,
+    stop: Annotated[
+        float | None,
+        typer.Option(
+            help="Stop when P(MAP), the probability that the leading model is the best given the numerical error, "
+            "reaches this, e.g. 0.95."
+        ),
+    ] = None,
     method: Annotated[
         Literal["log", "fwbq", "fwlsbq", "sbq"],
         typer.Option(

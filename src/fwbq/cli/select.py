@@ -13,7 +13,7 @@ from ..report.decision import decision
 from ..selection import Comparison
 from ..studies import models
 from . import outputs
-from .console import NOT_CERTAIN, say, say_json, shorten, table
+from .console import NOT_CERTAIN, say, say_json, say_wrapped, shorten, table
 from .workers import executor
 
 _SHOWN = 10
@@ -100,7 +100,7 @@ def compare_and_write(
         say_json(summary(found) | {"files": [str(path) for path in written]})
     else:
         print_ranking(found)
-        say(f"written to {out}: {', '.join(path.name for path in written)}")
+        say_wrapped(f"written to {out}: {', '.join(path.name for path in written)}")
     return NOT_CERTAIN if stop is not None and found.map_probability < stop else 0
 
 
@@ -146,7 +146,7 @@ def summary(found: Comparison) -> dict[str, Any]:
 def print_ranking(found: Comparison) -> None:
     """Print the decision, and the leading models with their uncertainty."""
     for sentence in decision(found).sentences:
-        say(sentence)
+        say_wrapped(sentence)
     say()
     frame = found.to_frame().head(_SHOWN)
     rows = [

@@ -69,6 +69,19 @@ class Posterior:
     nodes: Nodes
     terms: Assessment
 
+    def __repr__(self) -> str:
+        pairs = ", ".join(f"{m:.4g} ± {s:.2g}" for m, s in zip(self.mean, self.sd, strict=True))
+        return f"Posterior({pairs}; {self.effective_size:.0f} effective nodes)"
+
+    def _repr_html_(self) -> str:
+        """Return a row for each parameter, for notebooks."""
+        columns = (self.mean, self.sd, self.quantile(0.05), self.quantile(0.95))
+        rows = [
+            [f"x{i + 1}", f"{m:.4g}", f"{s:.2g}", f"{low:.4g}", f"{high:.4g}"]
+            for i, (m, s, low, high) in enumerate(zip(*columns, strict=True))
+        ]
+        return _html.grid(["parameter", "mean", "sd", "5 %", "95 %"], rows, "Posterior")
+
     @cached_property
     def points(self) -> Array:
         """The nodes in the user's parameters, (q, d)."""

@@ -149,6 +149,9 @@ class EvidenceRun:
         self._exhausted = False
         self._answer: tuple[int, Evidence] | None = None
 
+    def __repr__(self) -> str:
+        return f"<EvidenceRun of {self.dim} parameter{'s' if self.dim > 1 else ''}: {self.n_evaluations} values known>"
+
     @property
     def dim(self) -> int:
         """Number of parameters."""

@@ -38,6 +38,9 @@ MOST_FOR_TOL = 500
 #: values (median), and half of the intervals held the truth; a narrow peak was "known" to 1e-12 after 8, none of which
 #: had met it.
 FEWEST_FOR_TOL = 20
+#: Values that are all equal are believed after so many: the interval has no width, whatever f does elsewhere. A region
+#: of probability 1/20 in which f differs is then met with probability 0.96, by 20 values with 0.64.
+FEWEST_FOR_CONSTANT = 64
 #: Seconds of an evaluation below which f is cheap: the 65,536 of a net then take at most about as long as fitting a
 #: process to 500 values.
 CHEAP = 1e-4
@@ -249,7 +252,8 @@ _SURPRISED = (
 
 
 def _reached(run: Integration, tol: float, exhausted: bool) -> bool:
-    enough = exhausted or run.n_evaluations >= (FEWEST_FOR_TOL if run.n_first else 1)
+    fewest = (FEWEST_FOR_TOL if run.varies else FEWEST_FOR_CONSTANT) if run.n_first else 1
+    enough = exhausted or run.n_evaluations >= fewest
     return enough and run.near(tol, LEVEL_OF_TOL) and run.half_width(LEVEL_OF_TOL) <= tol
 
 

@@ -28,7 +28,7 @@ from .bisection import bisections
 from .fitted import Conditioned, FittedProcess
 from .forecast import Forecast, forecast
 from .frame import Frame, natural
-from .remarks import endless_tail, like_a_likelihood
+from .remarks import all_equal, endless_tail, like_a_likelihood
 from .result import IntegrationResult
 from .sequence import fitted_at
 
@@ -231,7 +231,8 @@ class KernelModel:
 
     def _notes(self, rule: Rule, values: FloatArray) -> str:
         trouble = "" if rule.status == "ok" else rule.status
-        return "; ".join(filter(None, [self.note, trouble, *self._remarks(rule.points, rule.values(values))]))
+        remarks = [all_equal(values), *self._remarks(rule.points, rule.values(values))]
+        return "; ".join(filter(None, [self.note, trouble, *remarks]))
 
     def _remarks(self, points: FloatArray, values: FloatArray) -> list[str]:
         """Return what the values say of the integrand."""

@@ -22,8 +22,8 @@ FloatArray = NDArray[np.float64]
 Method = Literal["auto", "process", "net"]
 
 METHODS: tuple[Method, ...] = ("auto", "process", "net")
-#: "auto" takes the net from here on: fitting a process costs n^3 operations, 30 s at n = 500 in ten dimensions,
-#: and the net a tenth of a second.
+#: "auto" takes the net from here on: a process costs n^3 operations, about 1 s at n = 500 in ten dimensions and 3 s at
+#: n = 1000, and the net a tenth of a second.
 MOST_FOR_PROCESS = 2000
 #: In more dimensions than these, length-scales found from the hundreds of values that a process can take are guesses.
 DIMENSIONS_FOR_PROCESS = 10

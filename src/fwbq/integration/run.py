@@ -101,6 +101,10 @@ class Integration:
         self._sequence: Design | PointSet | None = None
         self._answer: IntegrationResult | None = None
 
+    def __repr__(self) -> str:
+        end = f"; {self.ended}" if self.ended is not None else ""
+        return f"<Integration under {type(self._measure).__name__}: {self.n_evaluations} values known{end}>"
+
     @property
     def measure(self) -> Measure:
         """The measure."""
@@ -115,6 +119,11 @@ class Integration:
     def n_first(self) -> int:
         """Number of evenly spread points before the first fit; 0 when nothing is fitted."""
         return 0 if self._model.fixed is not None else first_points(self._measure.dim)
+
+    @property
+    def varies(self) -> bool:
+        """Whether any two of the values known differ."""
+        return len(self._state.known) > 0 and bool(np.ptp(self._state.data()[1], axis=0).any())
 
     @property
     def ended(self) -> str | None:

@@ -23,7 +23,9 @@ Variables = Callable[[Array], Mapping[str, Any]]
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    r"""A model whose evidence is :math:`Z = \int \exp(\ell(x))\, p(\mathrm{d}x)`.
+    r"""A model to be compared by its evidence: a log likelihood under a prior.
+
+    The evidence is :math:`Z = \int \exp(\ell(x))\, p(\mathrm{d}x)`.
 
     Parameters
     ----------
@@ -85,6 +87,11 @@ class Model:
                 raise ValueError("`coordinates` go with a `measure`: leave them out of a log joint density")
         if self.variables is not None:
             _validate.function(self.variables, "variables")
+
+    def __repr__(self) -> str:
+        name = getattr(self.log_integrand, "__qualname__", type(self.log_integrand).__name__)
+        what = f"under {self.measure!r}" if self.measure is not None else "as a log joint density"
+        return f"<Model of {self.dim} parameter{'s' if self.dim != 1 else ''}: {name} {what}>"
 
     def __call__(self, x: Array) -> Array:
         """Return the log integrand at points (n, d), (n,)."""
