@@ -176,7 +176,7 @@ def _facts(comparison: Comparison, shown: dict[str, Any]) -> str:
         if others:
             second = {key: values[others[0]] for key, values in models.items()}
             facts.append(("Runner-up", *_probability(second), words.shorten(second["name"], 28)))
-        facts.append(("P(MAP)", words.probability(row["map"]), "", "first whatever the numerical error"))
+        facts.append(("P(MAP)", words.probability(row["map"]), "", "that it is first, given the numerical error"))
     facts += [
         ("Log evidence", words.with_error(_nan(row["logEvidence"]), _nan(row["sd"])), "", "natural logarithm"),
         (
