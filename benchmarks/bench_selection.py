@@ -10,6 +10,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import platform
 import time
 import warnings
+from math import lgamma, log, pi
 
 import numpy as np
 import scipy
