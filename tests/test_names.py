@@ -46,6 +46,17 @@ def test_every_name_that_is_mentioned_resolves():
     assert not missing
 
 
+def test_every_room_loads_on_first_use():
+    rooms = {path.name for path in SOURCE.iterdir() if (path / "__init__.py").exists()} - {
+        "_linalg",
+        "_validate",
+        "cli",
+    }
+    assert {"selection", "studies", "process"} <= rooms <= set(fwbq.__all__)
+    for room in sorted(rooms):
+        subprocess.run([sys.executable, "-c", f"import fwbq; fwbq.{room}"], check=True)
+
+
 def test_every_public_name_resolves_in_a_fresh_process():
     code = "import fwbq; [getattr(fwbq, name) for name in fwbq.__all__]"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -66,7 +66,7 @@ class BlockLikelihood:
     def __init__(self, left: Sequence[Factors], right: Sequence[Factors], constant: float) -> None:
         self._sides = list(zip(left, right, strict=True))
         self._constant = constant - sum(a.penalty.max() + b.penalty.max() for a, b in self._sides)
-        # Penalties below the largest: where no column is dependent, that is nowhere, they are all the same.
+        # How far each penalty is below the largest: zero, unless the column of an enzyme depends on the others.
         self._less = [(a.penalty.max() - a.penalty, b.penalty.max() - b.penalty) for a, b in self._sides]
         self._equal = [not (a.any() or b.any()) for a, b in self._less]
         self._buffers = np.empty((3, ROWS * COLUMNS))

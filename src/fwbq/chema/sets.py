@@ -17,7 +17,8 @@ from .sifter import AT_ONCE, Found, Look
 
 __all__ = ["Listed", "Sets"]
 
-# Models of a list that are evaluated first, to learn how large the leading evidences are.
+# Models of a list that are evaluated first, to learn how large the leading evidences are: as many as are compared
+# without a screen.
 _PILOT = 5_000
 
 

@@ -66,7 +66,7 @@ class Sieve:
         assert judge.kernel is not None
         kernel, n = judge.kernel, len(judge.where)
         factor = CholeskyFactor.with_jitter(kernel(judge.where), _JITTER)
-        # The columns of the identity are the values: what comes out is linear in those of any model.
+        # The process mean is linear in the values: found for the columns of the identity, it is known for every model.
         unit = Regression(factor, np.eye(n), np.ones((n, 1)))
         at_nodes = unit.predict(kernel(judge.where, judge.nodes.points), np.ones((len(judge.nodes.points), 1)))
         spread = at_nodes.variance(kernel.diag(judge.nodes.points))

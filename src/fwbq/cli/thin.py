@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .. import _files
 from ..thinning import thin
 from . import outputs
 from .console import say, say_json
@@ -64,11 +66,14 @@ def thin_and_write(chain: Path, output: Path, *, n: int, burn: int, seed: int, a
         raise ValueError(f"`--burn` must be at least 0 and less than the {len(states)} states, got {burn}")
     chosen = thin(states[burn:], n, rng=seed)
     if output.suffix.lower() == ".npy":
-        np.save(output, chosen.points)
+        content = io.BytesIO()
+        np.save(content, chosen.points)
+        _files.write(output, content.getvalue())
     else:
         import pandas as pd
 
-        pd.DataFrame(chosen.points, columns=names).to_csv(output, index=False, float_format="%.17g")
+        frame = pd.DataFrame(chosen.points, columns=names)
+        _files.write(output, frame.to_csv(index=False, float_format="%.17g"))
     facts = {
         "states": len(states) - burn, "points": len(chosen), "dimension": int(chosen.points.shape[1]),
         "mmd": chosen.mmd, "mmd_every": chosen.mmd_every, "index": (chosen.index + burn).tolist(),

@@ -18,10 +18,13 @@ if TYPE_CHECKING:
 STORED_BYTES = 2**28
 # Gaps below this part of k(x, x) are rounding.
 TOLERANCE = 1e-14
-# A fully corrective step leaves the error at most this part above its least value.
+# A fully corrective step leaves the error at most this part above its least value. With 1e-6 and 1e-10 the error of 150
+# points was the same to ten digits, in the same time.
 RELATIVE_ACCURACY = 1e-8
 # Pairwise steps without a new atom after which the weights are re-optimised at once: the steps converge linearly, but
-# slowly when the Gram matrix is nearly singular.
+# slowly when the Gram matrix is nearly singular. With 100, 1,000 and 10,000 the squared error of 150 points on a
+# mixture of two Gaussians was 2e-8, 9e-8 and 3e-7, in 0.16, 0.19 and 0.32 s: the fewer, the closer to the
+# corrective variant.
 PATIENCE = 1000
 
 

@@ -116,7 +116,7 @@ def bayes_rule(
     if not thorough and max_abs_weights is None and isinstance(problem, GramWorstCase):
         w, error = problem.quick_weights(constant)
         status = _status(index, x, error, notes)
-        factor = CholeskyFactor.of(K)  # whoever asks for a quick rule conditions on it
+        factor = CholeskyFactor.of(K)  # conditioning on values, which follows a quick rule, needs it too
         return Rule(x, w, error.stated, error.floor, "bayes", prior_mean, status, embedding, index, _factor=factor)
     w = best_weights(problem, constant)
     if max_abs_weights is not None and np.abs(w).sum() > max_abs_weights:

@@ -27,8 +27,11 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-#: Draws of the numerical error, and most numbers in all draws together: 160 MB.
+#: Draws of the numerical error, by which the mean of a probability is known to a fortieth of its standard deviation,
+#: and most numbers in all draws together: 160 MB.
 _DRAWS, _NUMBERS = 2000, 20_000_000
+#: Draws of two evidences: the ends of a 95 % interval have a standard error of 1 % of half its width.
+_PAIR_DRAWS = 20_000
 
 
 def usual_draws(models: int) -> int:
@@ -211,7 +214,7 @@ class Comparison:
     def bayes_factor(self, first: Hashable, second: Hashable, level: float = 0.95) -> tuple[float, float, float]:
         """Return the log Bayes factor of the first model against the second: median and ends of its interval."""
         pair = self.evidences.take([self._position(first), self._position(second)])
-        drawn = pair.sample(20_000, np.random.default_rng(0))
+        drawn = pair.sample(_PAIR_DRAWS, np.random.default_rng(0))
         tail = 50.0 * (1.0 - _validate.probability(level, "level"))
         low, middle, high = np.percentile(drawn[:, 0] - drawn[:, 1], [tail, 50.0, 100.0 - tail])
         return float(middle), float(low), float(high)

@@ -22,6 +22,9 @@ IntArray = NDArray[np.intp]
 #: A model is dropped from a race only when its log evidence is known to this standard deviation: a wider interval
 #: mostly means that the mass of the likelihood has not been found yet.
 _SMALL = 1.0
+#: Largest standard deviation of a log evidence that goes into a comparison: wider ones say as little, and sums of their
+#: squares stay finite.
+_WIDEST = 1e6
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +129,7 @@ class Contenders:
         """Return the posteriors of the models in contention."""
         found = self.results()
         m = len(found)
-        scale = np.array([min(e.scale, 1e6) if np.isfinite(e.log_evidence) else 0.0 for e in found])
+        scale = np.array([min(e.scale, _WIDEST) if np.isfinite(e.log_evidence) else 0.0 for e in found])
         centre = np.array([e.log_evidence for e in found])
         return Evidences(np.full(m, "log", dtype="<U8"), centre, scale, np.full(m, DF), np.zeros(m))
 

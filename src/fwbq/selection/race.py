@@ -239,5 +239,7 @@ def _contention(evidences: Evidences, log_prior: Array, best: int, tol: float | 
         keep = stdtr(df, np.nan_to_num(t, nan=0.0)) >= _OUT
     keep[best] = True
     if tol is not None:
+        # Models whose evidence, three standard deviations up, is so small that all of them together could change a
+        # probability by a tenth of `tol` at most are left out.
         keep |= centre + 3.0 * sd - centre[best] > np.log(0.1 * tol / len(centre))
     return np.asarray(keep)
