@@ -14,6 +14,8 @@ Array = NDArray[np.float64]
 _UNTESTED = 3.0
 #: How far the process can be trusted is judged by the errors of the last so many predictions.
 _REMEMBERED = 40
+#: Errors above this count as this, in natural logarithms: their squares stay finite.
+_LARGEST = 1e100
 
 
 class Residuals:
@@ -34,7 +36,7 @@ class Residuals:
             if np.isfinite(value):
                 noise = depth_noise(np.array([top, value]), surrogate.dim)[1]
                 weight = float(np.exp(-0.3 * min(top - value, 200.0)) / (1.0 + noise))
-                self._squares.append((float(error**2 / max(v, 1e-16)), weight))
+                self._squares.append((float(min(abs(error), _LARGEST) ** 2 / max(v, 1e-16)), weight))
 
     @property
     def inflation(self) -> float:

@@ -22,8 +22,8 @@ _RISING = 0.5
 _SETTLED = 1.0
 #: Where the likelihood is zero somewhere, and there are fewer positive values than the second number times the
 #: coefficients of a quadratic, the square of their ratio, times the first number, is open. Gaussians in balls of a
-#: fiftieth to a thousandth of the prior, in three dimensions: off by 4.5 with 4 positive values, 2.6 and 1.2 with 10, 0.8
-#: with 16, 0.2 with 20, 0.1 with 30.
+#: fiftieth to a thousandth of the prior, in three dimensions: off by 4.5 with 4 positive values, 2.6 and 1.2 with 10,
+#: 0.8 with 16, 0.2 with 20, 0.1 with 30.
 _ROUGHLY, _OUTLINED = 2.0, 3.0
 
 

@@ -3,6 +3,7 @@
 from .fit import fit
 from .hadamard import walsh_hadamard
 from .net import SobolNet
+from .polynomial import Polynomial, polynomial_part
 from .posterior import NetPosterior, net_posterior
 
-__all__ = ["NetPosterior", "SobolNet", "fit", "net_posterior", "walsh_hadamard"]
+__all__ = ["NetPosterior", "Polynomial", "SobolNet", "fit", "net_posterior", "polynomial_part", "walsh_hadamard"]

@@ -50,7 +50,12 @@ class NetPosterior:
 
 
 @one_blas_thread
-def net_posterior(generators: IntArray, values: FloatArray, missing: NDArray[np.bool_] | None = None) -> NetPosterior:
+def net_posterior(
+    generators: IntArray,
+    values: FloatArray,
+    missing: NDArray[np.bool_] | None = None,
+    beside: FloatArray | None = None,
+) -> NetPosterior:
     r"""Return the posterior of the integral of f, given its values on a net.
 
     By symmetry the estimate is the mean of the values, whatever the kernel. Under an amplitude a its variance is
@@ -75,6 +80,8 @@ def net_posterior(generators: IntArray, values: FloatArray, missing: NDArray[np.
     missing : (2^m,) bool array, optional
         Rows without a value. The mean of the others is put there, and the part of the rows that is missing, times the
         standard deviation of the values, is added to the scale in quadrature.
+    beside : (c,) array, optional
+        Scales of the errors of the columns beside that of the net, which are added in the same way.
 
     Examples
     --------
@@ -90,6 +97,8 @@ def net_posterior(generators: IntArray, values: FloatArray, missing: NDArray[np.
     columns, exponents = normalise(np.where(gone[:, None], 0.0, values.reshape(len(values), -1)))
     columns[gone] = columns[~gone].mean(axis=0)
     extra = gone.mean() * columns[~gone].std(axis=0)
+    if beside is not None:
+        extra = np.hypot(extra, np.ldexp(beside, -exponents))
     parts: list[AveragedPosterior] = []
     together, amplitudes = fit(generators, columns)
     variances = contrast_variances(together, generators, LEVELS)
