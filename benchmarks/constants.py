@@ -1,10 +1,10 @@
-"""What the constants of the search for kernels and of evidences do: each halved, doubled or left out, on known truths.
+"""What constants of kernel search, evidences and comparisons do: each smaller and larger, on known truths.
 
-``python benchmarks/constants.py [integral | evidence] [name ...]``. For each setting a row: how many 95 % intervals
-hold the truth, how wide they are and how large the errors, relative to the constants as they are (geometric means over
-the problems, errors not below a hundredth of the stated standard deviation), and the processor time relative to theirs.
-Another value makes a run choose other points, which alone changes errors and widths of single problems by factors: of
-nine evidences a mean of 0.8 or 1.2 says nothing.
+``python benchmarks/constants.py [integral | evidence | comparison] [name ...]``. For each setting a row: how many
+95 % intervals hold the truth, how wide they are and how large the errors, relative to the constants as they are
+(geometric means over the problems, errors not below a hundredth of the stated standard deviation), and the processor
+time relative to theirs. Another value makes a run choose other points, which alone changes errors and widths of single
+problems by factors: of nine evidences a mean of 0.8 or 1.2 says nothing.
 """
 
 import importlib
@@ -16,10 +16,14 @@ import numpy as np
 
 import fwbq
 from fwbq import problems
+from fwbq.chema import Dataset, compare
+from fwbq.chema.pairs import ScreenRules
 from fwbq.problems.likelihoods import LIKELIHOODS
+from fwbq.studies.calibration import tensor_sum
 
 SEARCH, PRIOR = "fwbq.process.search", "fwbq.process.prior.LengthscalePrior"
 ACQUISITION, NODES, RUN = "fwbq.inference.acquisition", "fwbq.inference.nodes", "fwbq.inference.run"
+VIEW, CONCLUSION = "fwbq.inference.view", "fwbq.inference.conclusion"
 ASSESSMENT, ZEROS, SURROGATE = "fwbq.inference.assessment", "fwbq.inference.zeros", "fwbq.inference.surrogate"
 
 #: (where, name, other values)
@@ -49,14 +53,26 @@ EVIDENCE = [
     (NODES, "_AROUND_DF", (4.0, 30.0)),
     (NODES, "_ATTEMPTS", (1, 6)),
     (RUN, "_GROWTH", (0.05, 0.2)),
-    (RUN, "_REFIT", (1.01, 1.5)),
-    (RUN, "_FEW", ((128, 4), (1024, 4))),
-    (RUN, "_MANY", ((1024, 8), (8192, 8))),
+    (VIEW, "_REFIT", (1.01, 1.5)),
+    (VIEW, "_FEW", ((128, 4), (1024, 4))),
+    (CONCLUSION, "_MANY", ((1024, 8), (8192, 8))),
     (ASSESSMENT, "_DOUBLE", (512, 2048)),
     (SURROGATE, "RELATIVE", (2.5, 10.0)),
     (SURROGATE, "DEPTH", (5.0, 20.0)),
     (ZEROS, "_VARIANCE", (100.0, 1600.0)),
     (ZEROS, "_LENGTHS", ((2.5,), (0.5, 1.0, 2.5, 6.0, 15.0))),
+]
+LOG_PROCESS, LEADERS, SHARED = "fwbq.selection.log_process", "fwbq.selection.leaders", "fwbq.selection.shared"
+JUDGE, LIKELY, SCREENING = "fwbq.chema.judge", "fwbq.chema.likely", "fwbq.chema.screening"
+COMPARISON = [
+    (LOG_PROCESS, "_POOL", (25, 400)),
+    (LOG_PROCESS, "_WIDTH", (0.35, 1.4)),
+    (LEADERS, "_LEADERS", (10, 160)),
+    (LEADERS, "_KNOWN", (1e-8, 1e-4)),
+    (SHARED, "_WITNESSES", (5, 80)),
+    (JUDGE, "LEADING", (50, 800)),
+    (LIKELY, "_PILOT", (8, 60)),
+    (SCREENING, "_SAMPLE", (500, 8000)),
 ]
 SMOOTH_AND_ROUGH = (
     "genz-oscillatory", "genz-corner-peak", "genz-gaussian", "genz-continuous", "matern12-uniform", "matern52-gaussian",
@@ -89,6 +105,26 @@ def evidences() -> list[tuple[float, float, bool]]:
         low, high = found.interval(0.95)
         rows.append((abs(found.log_evidence - problem.log_evidence), found.sd, low <= problem.log_evidence <= high))
     return rows
+
+
+def comparisons() -> list[tuple[float, float, bool]]:
+    """The same of the log evidences of the 20 leading pairs of three sets of kinetic data, two of them screened."""
+    rows = []
+    for seed, enzymes, screen in ((31, 26, False), (32, 60, True), (33, 60, True)):
+        data = Dataset.simulate(enzymes, rng=seed, noise=0.01)
+        rules = ScreenRules((10, 20, 30), top=100, adapt=True) if screen else False
+        found = compare(data, n=50, screen=rules, rng=0, progress=False)
+        order = np.argsort(-found.evidences.log_median)
+        names = [found.names[i] for i in order if len(found.names[i]) == 2][:20]
+        truth = tensor_sum(data, names, 32)
+        for name, exact in zip(names, truth, strict=True):
+            low, high = found.log_evidence_interval(name)
+            sd = float(found.evidences.log_sd[found.names.index(name)])
+            rows.append((abs(found.log_evidence(name) - exact), sd, low <= exact <= high))
+    return rows
+
+
+RUNS = {"integral": (integrals, INTEGRAL), "evidence": (evidences, EVIDENCE), "comparison": (comparisons, COMPARISON)}
 
 
 def place(where: str):
@@ -128,10 +164,10 @@ def ratio(a: np.ndarray, b: np.ndarray) -> float:
 
 def main(arguments: list[str]) -> None:
     """Print one table for each kind."""
-    kinds = [kind for kind in arguments if kind in ("integral", "evidence")] or ["integral", "evidence"]
-    names = [name for name in arguments if name not in ("integral", "evidence")]
+    kinds = [kind for kind in arguments if kind in RUNS] or list(RUNS)
+    names = [name for name in arguments if name not in RUNS]
     for kind in kinds:
-        run, constants = (integrals, INTEGRAL) if kind == "integral" else (evidences, EVIDENCE)
+        run, constants = RUNS[kind]
         run()  # imports and caches
         error, sd, held, seconds = measured(run)
         print(f"{kind}: {held} of {len(sd)} intervals hold the truth, {seconds:.1f} s\n", flush=True)

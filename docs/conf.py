@@ -32,7 +32,13 @@ extensions = [
     "sphinx_copybutton",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build", "generated/pairs.md", "gallery/**/*.ipynb", "gallery/*.py", "gallery/*.codeobj.json"]
+exclude_patterns = [
+    "_build",
+    "generated/pairs.md",
+    "gallery/**/*.ipynb",
+    "gallery/*.py",
+    "gallery/*.codeobj.json",
+]
 templates_path = ["_templates"]
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
@@ -64,7 +70,9 @@ html_show_sourcelink = False
 # What is copied are commands: neither the prompts of Python and of the shell nor what was printed.
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
-copybutton_selector = "div:not(.highlight-text):not(.sphx-glr-script-out) > div.highlight > pre"
+copybutton_selector = (
+    "div:not(.highlight-text):not(.sphx-glr-script-out) > div.highlight > pre"
+)
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
@@ -74,6 +82,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_memory": False,
+    "write_computation_times": False,
     "remove_config_comments": True,
     "within_subsection_order": "gallery_order.FirstStepsFirst",
 }
@@ -85,7 +94,11 @@ def _properties(fullname):
     """Names of a class's own documented properties; its fields are in the docstring's list of attributes."""
     module, _, name = fullname.rpartition(".")
     members = vars(getattr(__import__(module, fromlist=[name]), name))
-    return [key for key, value in members.items() if isinstance(value, property) and not key.startswith("_")]
+    return [
+        key
+        for key, value in members.items()
+        if isinstance(value, property) and not key.startswith("_")
+    ]
 
 
 autosummary_context = {"properties": _properties}
@@ -106,25 +119,33 @@ def _escape_bars(app, what, name, obj, options, lines):
     skipped = None  # indentation of a block that is left alone: displayed formulas, doctests, tables
     for i, line in enumerate(lines):
         indent = len(line) - len(line.lstrip())
-        if skipped is not None and (not line.strip() or indent > skipped or line.lstrip().startswith((">>>", "..."))):
+        if skipped is not None and (
+            not line.strip() or indent > skipped or line.lstrip().startswith((">>>", "..."))
+        ):
             continue
         skipped = None
         if line.lstrip().startswith((".. math::", ".. code", ">>>", "...")):
             skipped = indent if line.lstrip().startswith("..") else indent - 1
             continue
         parts = LITERAL.split(line)
-        lines[i] = "".join(part if LITERAL.fullmatch(part) else part.replace("|", r"\|") for part in parts)
+        lines[i] = "".join(
+            part if LITERAL.fullmatch(part) else part.replace("|", r"\|") for part in parts
+        )
 
 
 def _formula(self, node, *, as_block):
     """Write a formula as MathML, which browsers set by themselves: no script, no network."""
     # Commands that docutils does not know and that have an equal, or change nothing but a size.
-    formula = re.sub(r"\\[Bb]igg?[lr]?(?![a-zA-Z])", "", node.astext().strip().replace(r"\dots", r"\ldots"))
+    formula = re.sub(
+        r"\\[Bb]igg?[lr]?(?![a-zA-Z])", "", node.astext().strip().replace(r"\dots", r"\ldots")
+    )
     formula = re.sub(r"\\[td]?frac(\w)(\w)", r"\\frac{\1}{\2}", formula)
     try:
         self.body.append(tex2mathml(formula, as_block=as_block))
     except MathError as error:
-        logging.getLogger(__name__).warning("cannot set %r: %s", node.astext(), error, location=node)
+        logging.getLogger(__name__).warning(
+            "cannot set %r: %s", node.astext(), error, location=node
+        )
     raise nodes.SkipNode
 
 

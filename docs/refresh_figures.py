@@ -35,4 +35,6 @@ with tempfile.TemporaryDirectory() as folder:
     keep(picture, HERE / "figures" / "paper" / picture.name)
     runpy.run_path(str(HERE.parent / "examples" / "plot_idea.py"))
     plots.save(plt.gcf().axes, Path(folder) / "idea.png")
-    keep(Path(folder) / "idea.png", HERE / "figures" / "idea.png", 200)  # overlapping bands have many shades
+    keep(
+        Path(folder) / "idea.png", HERE / "figures" / "idea.png", 200
+    )  # overlapping bands have many shades

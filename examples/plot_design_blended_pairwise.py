@@ -30,7 +30,9 @@ plt.show()
 
 for name, design in (("blended pairwise", pairwise), ("fully corrective", corrective)):
     rule = design.rule(64)
-    print(f"{name}: error {rule.mmd:.4f}, least weight {rule.weights.min():.1e}, sum |w| {rule.sum_abs_weights:.4f}")
+    print(
+        f"{name}: error {rule.mmd:.4f}, least weight {rule.weights.min():.1e}, sum |w| {rule.sum_abs_weights:.4f}"
+    )
 herding = fwbq.FrankWolfe(embedding, candidates=3000, rng=0).rule(64)
 print(f"herding with as many points: {herding.mmd:.4f}")
 
@@ -48,7 +50,13 @@ shown = (
 with plots.style():
     figure, ax = plt.subplots(figsize=(4.6, 3.2))
     for rule, name, colour in shown:
-        ax.step(range(len(rule)), sorted(rule.weights, reverse=True), where="mid", color=colour, label=name)
+        ax.step(
+            range(len(rule)),
+            sorted(rule.weights, reverse=True),
+            where="mid",
+            color=colour,
+            label=name,
+        )
     ax.axhline(0.0, color=plots.BLACK, linewidth=0.8)
     ax.set(xlabel="points, by weight", ylabel="weight")
     ax.legend()

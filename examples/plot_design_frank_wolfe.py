@@ -32,7 +32,10 @@ plt.show()
 n = np.array([10, 30, 100, 300])
 for name, design in (("FW", herding), ("FWLS", search)):
     print(f"{name:6}", "  ".join(f"{design.rule(int(i)).mmd:.1e}" for i in n))
-    print(f"{name}BQ".ljust(6), "  ".join(f"{fwbq.bayes_rule(embedding, design.take(int(i))).mmd:.1e}" for i in n))
+    print(
+        f"{name}BQ".ljust(6),
+        "  ".join(f"{fwbq.bayes_rule(embedding, design.take(int(i))).mmd:.1e}" for i in n),
+    )
 
 # %%
 # The trace holds error, step and duality gap of every iterate. The gap bounds what is left to gain over the candidates.
@@ -41,8 +44,16 @@ for name, design in (("FW", herding), ("FWLS", search)):
 trace = herding.trace
 with plots.style():
     figure, ax = plt.subplots(figsize=(4.6, 3.2))
-    ax.loglog(np.arange(1, len(trace) + 1), np.sqrt(trace.mmd2), color=plots.BLUE, label="MMD")
-    ax.loglog(np.arange(1, len(trace) + 1), np.sqrt(trace.gap), "--", color=plots.ORANGE, label="root of the gap")
+    ax.loglog(
+        np.arange(1, len(trace) + 1), np.sqrt(trace.mmd2), color=plots.BLUE, label="MMD"
+    )
+    ax.loglog(
+        np.arange(1, len(trace) + 1),
+        np.sqrt(trace.gap),
+        "--",
+        color=plots.ORANGE,
+        label="root of the gap",
+    )
     ax.set(xlabel="number of points $n$")
     ax.legend()
 plt.show()

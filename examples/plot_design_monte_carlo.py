@@ -16,7 +16,10 @@ from fwbq import plots
 from fwbq.studies.simulation import mixture
 
 embedding = fwbq.embed(fwbq.ExpQuad(0.8), mixture(0))
-designs = {"MonteCarlo": fwbq.MonteCarlo(embedding, rng=0), "QMC, Sobol": fwbq.QMC(embedding, rng=0)}
+designs = {
+    "MonteCarlo": fwbq.MonteCarlo(embedding, rng=0),
+    "QMC, Sobol": fwbq.QMC(embedding, rng=0),
+}
 
 with plots.style():
     figure, axes = plt.subplots(1, 2, figsize=(6.9, 3.2), sharey=True)

@@ -32,7 +32,12 @@ moved = fwbq.refine(sbq).points
 with plots.style():
     figure, ax = plt.subplots(figsize=(4.6, 3.6))
     for start, end in zip(sbq.points, moved, strict=True):
-        ax.annotate("", end, start, arrowprops={"arrowstyle": "->", "color": "grey", "shrinkA": 3, "shrinkB": 3})
+        ax.annotate(
+            "",
+            end,
+            start,
+            arrowprops={"arrowstyle": "->", "color": "grey", "shrinkA": 3, "shrinkB": 3},
+        )
     ax.scatter(*sbq.points.T, s=28, facecolors="none", edgecolors=plots.BLUE, label="SBQ")
     ax.scatter(*moved.T, s=28, color=plots.ORANGE, label="moved together")
     ax.set(xlabel="$x_1$", ylabel="$x_2$")

@@ -29,13 +29,22 @@ plt.show()
 
 # sphinx_gallery_thumbnail_number = 2
 sizes = (10, 20, 50, 100)
-pivots = [fwbq.RandomPivot(embedding, candidates=design.candidates, rng=seed) for seed in range(5)]
+pivots = [
+    fwbq.RandomPivot(embedding, candidates=design.candidates, rng=seed) for seed in range(5)
+]
 greedy = fwbq.SBQ(embedding, candidates=design.candidates)
 with plots.style():
     figure, ax = plt.subplots(figsize=(4.6, 3.2))
     for number, pivot in enumerate(pivots):
         label = "random pivots, five seeds" if number == 0 else None
-        ax.loglog(sizes, [pivot.rule(n).mmd for n in sizes], "o", color=plots.BLUE, alpha=0.6, label=label)
+        ax.loglog(
+            sizes,
+            [pivot.rule(n).mmd for n in sizes],
+            "o",
+            color=plots.BLUE,
+            alpha=0.6,
+            label=label,
+        )
     ax.loglog(sizes, [greedy.rule(n).mmd for n in sizes], color=plots.ORANGE, label="SBQ")
     ax.set(xlabel="number of points $n$", ylabel="error of the rule")
     ax.legend()

@@ -83,7 +83,12 @@ def log_likelihood(rates, theta):
     """Return the log likelihood (n,) for parameters (n, d)."""
     squares = np.sum((log_pelts - solve(rates, theta)[:, ::STEPS]) ** 2, axis=1)
     m = len(log_pelts)
-    constant = gammaln(SHAPE + m / 2) - gammaln(SHAPE) + SHAPE * np.log(SCALE) - m / 2 * np.log(2 * np.pi)
+    constant = (
+        gammaln(SHAPE + m / 2)
+        - gammaln(SHAPE)
+        + SHAPE * np.log(SCALE)
+        - m / 2 * np.log(2 * np.pi)
+    )
     each = constant - (SHAPE + m / 2) * np.log(SCALE + squares / 2)
     return each.sum(axis=1) - log_pelts.sum()
 
@@ -95,7 +100,11 @@ def log_likelihood(rates, theta):
 NAMES = ["log u0", "log v0", "log a", "log b", "log c", "log d"]
 CENTRE = np.log([20.0, 20.0, 0.5, 0.03, 0.5, 0.03])
 WIDTH = [1.0, 1.0, 0.7, 0.7, 0.7, 0.7]
-MODELS = {"Lotka-Volterra": (lotka_volterra, []), "logistic": (logistic, ["log k"]), "sated": (sated, ["log h"])}
+MODELS = {
+    "Lotka-Volterra": (lotka_volterra, []),
+    "logistic": (logistic, ["log k"]),
+    "sated": (sated, ["log h"]),
+}
 
 
 def prior_of(extra):
@@ -111,7 +120,9 @@ def prior_of(extra):
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # the warning says what `status` says
-    alone = fwbq.evidence(lambda x: log_likelihood(lotka_volterra, x), prior_of([]), n=100, rng=0)
+    alone = fwbq.evidence(
+        lambda x: log_likelihood(lotka_volterra, x), prior_of([]), n=100, rng=0
+    )
 print(f"success: {alone.success}; log evidence {alone.log_evidence:.0f} ± {alone.sd:.0f}")
 print(alone.status)
 
@@ -154,7 +165,9 @@ for name, (rates, extra) in MODELS.items():
         return log_likelihood(rates, x) + prior.log_density(x)
 
     best, cov, _ = fits[name]
-    found[name] = fwbq.evidence(log_joint, start=best, scale=np.sqrt(np.diagonal(cov)), tol=1.0, n=600, rng=0)
+    found[name] = fwbq.evidence(
+        log_joint, start=best, scale=np.sqrt(np.diagonal(cov)), tol=1.0, n=600, rng=0
+    )
     print(f"{name}\n{found[name].summary()}\n")
 
 # %%
@@ -169,7 +182,9 @@ plt.show()
 # computing could change the ranking.
 
 rng = np.random.default_rng(0)
-draws = np.column_stack([f.log_evidence + f.scale * rng.standard_t(10, size=4000) for f in found.values()])
+draws = np.column_stack(
+    [f.log_evidence + f.scale * rng.standard_t(10, size=4000) for f in found.values()]
+)
 shares = np.exp(draws - draws.max(axis=1, keepdims=True))
 shares /= shares.sum(axis=1, keepdims=True)
 table = pd.DataFrame(
@@ -199,9 +214,14 @@ for name, (rates, extra) in MODELS.items():
     x = proposal.rvs(5000, random_state=1)
     log_ratio = log_likelihood(rates, x) + prior.log_density(x) - proposal.logpdf(x)
     ratio = np.exp(log_ratio - log_ratio.max())
-    value, sd = log_ratio.max() + np.log(ratio.mean()), ratio.std() / ratio.mean() / np.sqrt(len(ratio))
+    value, sd = (
+        log_ratio.max() + np.log(ratio.mean()),
+        ratio.std() / ratio.mean() / np.sqrt(len(ratio)),
+    )
     low, high = found[name].interval(0.95)
-    print(f"{name:15} sampled {value:.2f} ± {sd:.2f}, stated 95 % interval [{low:.2f}, {high:.2f}]")
+    print(
+        f"{name:15} sampled {value:.2f} ± {sd:.2f}, stated 95 % interval [{low:.2f}, {high:.2f}]"
+    )
 
 # %%
 # Last, the fits: medians and 90 % bands of the noise-free populations under each posterior.
@@ -212,8 +232,12 @@ with plots.style():
     for ax, (name, (rates, _)) in zip(axes, MODELS.items(), strict=True):
         paths = np.exp(solve(rates, found[name].posterior.sample(400, rng=0)))
         low, median, high = np.quantile(paths, [0.05, 0.5, 0.95], axis=0)
-        for i, (species, colour) in enumerate([("hare", plots.BLUE), ("lynx", plots.VERMILLION)]):
-            ax.fill_between(times, low[:, i], high[:, i], color=colour, alpha=0.25, linewidth=0)
+        for i, (species, colour) in enumerate(
+            [("hare", plots.BLUE), ("lynx", plots.VERMILLION)]
+        ):
+            ax.fill_between(
+                times, low[:, i], high[:, i], color=colour, alpha=0.25, linewidth=0
+            )
             ax.plot(times, median[:, i], color=colour, label=species)
             ax.plot(pelts["year"], pelts[species], "o", color=colour, markersize=3)
         ax.set(title=name, xlabel="year", xticks=[1900, 1910, 1920])

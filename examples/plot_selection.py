@@ -24,7 +24,11 @@ print("true regulators:", data.regulators)
 # %%
 # Every probability comes with what is not known of it for want of evaluations.
 
-print(found.to_frame().head(6)[["model", "log_evidence", "log_evidence_sd", "probability", "q05", "q95"]].round(3))
+print(
+    found.to_frame()
+    .head(6)[["model", "log_evidence", "log_evidence_sd", "probability", "q05", "q95"]]
+    .round(3)
+)
 
 # %%
 # On the left, how certain the decision was after each round; on the right, the probability that each enzyme is in the

@@ -28,7 +28,14 @@ def epidemic(inputs):
         infections = reproduction / days * state[0] * state[1]
         return [-infections, infections - state[1] / days]
 
-    path = solve_ivp(rates, (0.0, 40.0 * days), [1.0 - start, start], rtol=1e-8, atol=1e-10, dense_output=True)
+    path = solve_ivp(
+        rates,
+        (0.0, 40.0 * days),
+        [1.0 - start, start],
+        rtol=1e-8,
+        atol=1e-10,
+        dense_output=True,
+    )
     infected = path.sol(np.linspace(0.0, 40.0 * days, 2001))[1]
     return np.array([infected.max(), 1.0 - path.y[0, -1]])
 
@@ -37,7 +44,13 @@ def epidemic(inputs):
 # The reproduction number is lognormal with median 2.5, people are infectious for about five days (gamma), and between
 # one in 10,000 and one in 100 are infected at the start (log-uniform).
 
-inputs = fwbq.Product([stats.lognorm(0.15, scale=2.5), stats.gamma(25.0, scale=0.2), stats.loguniform(1e-4, 1e-2)])
+inputs = fwbq.Product(
+    [
+        stats.lognorm(0.15, scale=2.5),
+        stats.gamma(25.0, scale=0.2),
+        stats.loguniform(1e-4, 1e-2),
+    ]
+)
 
 # %%
 # Mean and variance come from one run: the simulator's outputs and their squares are four integrals on the same points.
@@ -52,7 +65,9 @@ def outputs_and_squares(x):
 result = fwbq.integrate(outputs_and_squares, inputs, n=100, rng=0)
 for i, name in enumerate(("highest share infected", "share infected in the end")):
     spread = np.sqrt(result.mean[i + 2] - result.mean[i] ** 2)
-    print(f"{name}: {result.mean[i]:.4f} ± {spread:.4f}; numerical error of the mean {result.sd[i]:.1g}")
+    print(
+        f"{name}: {result.mean[i]:.4f} ± {spread:.4f}; numerical error of the mean {result.sd[i]:.1g}"
+    )
 
 # %%
 # Two kinds of uncertainty stand here side by side. The first is that of the inputs, and stays however long one
@@ -60,7 +75,9 @@ for i, name in enumerate(("highest share infected", "share infected in the end")
 # has the first divided by ten.
 
 sample = np.array([epidemic(x)[0] for x in inputs.sample(100, rng=0)])
-print(f"Monte Carlo, 100 runs: {sample.mean():.4f}, standard error {sample.std(ddof=1) / 10.0:.1g}")
+print(
+    f"Monte Carlo, 100 runs: {sample.mean():.4f}, standard error {sample.std(ddof=1) / 10.0:.1g}"
+)
 
 # %%
 # Where the simulator was run, and what it returned. The peak follows the reproduction number; the other inputs hardly

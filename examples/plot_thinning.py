@@ -35,8 +35,14 @@ chain = np.array(chain)
 
 chosen = fwbq.thin(chain, 40, rng=0)
 every = chain[249::250]
-print(f"distance from the chain {chosen.mmd:.4f}; of every 250th state {chosen.mmd_every:.4f}")
-functions = {"x1^2": lambda x: x[:, 0] ** 2, "x2": lambda x: x[:, 1], "x2 > 1": lambda x: x[:, 1] > 1.0}
+print(
+    f"distance from the chain {chosen.mmd:.4f}; of every 250th state {chosen.mmd_every:.4f}"
+)
+functions = {
+    "x1^2": lambda x: x[:, 0] ** 2,
+    "x2": lambda x: x[:, 1],
+    "x2 > 1": lambda x: x[:, 1] > 1.0,
+}
 for name, g in functions.items():
     whole, ours, naive = (np.mean(g(x)) for x in (chain, chosen.points, every))
     print(f"{name:7s} chain {whole:.3f}, thinned {ours:.3f}, every 250th {naive:.3f}")
@@ -45,9 +51,14 @@ for name, g in functions.items():
 # On the left the states that were chosen; on the right every 250th state, with the holes and clusters of chance.
 
 with plots.style():
-    figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.2), sharex=True, sharey=True, layout="constrained")
+    figure, axes = plt.subplots(
+        1, 2, figsize=(7.2, 3.2), sharex=True, sharey=True, layout="constrained"
+    )
     for ax, points, title in zip(
-        axes, (chosen.points, every), ("40 states by fwbq.thin", "every 250th state"), strict=True
+        axes,
+        (chosen.points, every),
+        ("40 states by fwbq.thin", "every 250th state"),
+        strict=True,
     ):
         ax.plot(*chain.T, ".", color="#bbbbbb", markersize=1.0)
         ax.plot(*points.T, "o", color=plots.BLUE, markersize=4.5, markeredgecolor="white")

@@ -58,6 +58,15 @@ def anchors(page: Path):
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if page.parent.name == "docs"], ids=lambda p: p.name)
+def test_code_is_seen_whole(page):
+    """The column of the pages holds 94 characters on a screen of 1280 pixels; see docs/_static/fwbq.css."""
+    for code in re.findall(
+        r"^```(?:python|{code-block} python)\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL
+    ):
+        assert max(map(len, code.splitlines())) <= 94, code
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if list(blocks(page))], ids=lambda p: p.name)
 def test_code_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

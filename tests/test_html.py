@@ -97,3 +97,38 @@ def test_texts_are_escaped_and_cut():
     assert "<script" not in text and "<i>" not in text and "<b>" not in text
     assert len(Cells(text).rows[0][1]) == 400
     assert "<b>" not in _html.grid(["<b>"], [["<b>"]])
+
+
+def test_what_runs_models_and_data_show():
+    """One readable line each, without addresses of memory; and a table where there are rows to show."""
+    gaussian = fwbq.Gaussian([0.0, 0.0], np.eye(2))
+
+    def log_likelihood(x):
+        return -0.5 * np.sum((x / 0.1) ** 2, axis=1)
+
+    found = fwbq.evidence(log_likelihood, gaussian, n=30, rng=0)
+    run = fwbq.Integration(fwbq.Uniform([0.0], [1.0]), rng=0)
+    x = run.ask(4)
+    run.tell(x, x[:, 0])
+    data = fwbq.chema.Dataset.example()
+    shown = {
+        found.posterior: "Posterior(",
+        run: "<Integration under Uniform: 4 values known>",
+        fwbq.EvidenceRun(gaussian, n=30): "<EvidenceRun of 2 parameters: 0 values known>",
+        fwbq.integrate(
+            lambda x: x[:, 0], fwbq.Uniform([0.0], [1.0]), n=5, rng=0
+        ).process: "<FittedProcess averaged over",
+        fwbq.Model(log_likelihood, gaussian): "log_likelihood under Gaussian(",
+        fwbq.Model(log_likelihood, dim=2): "log_likelihood as a log joint density>",
+    }
+    for thing, words in shown.items():
+        assert words in repr(thing) and " at 0x" not in repr(thing) and len(repr(thing)) < 300
+    rows = Cells(found.posterior._repr_html_()).rows
+    assert rows[0] == ["parameter", "mean", "sd", "5 %", "95 %"] and [row[0] for row in rows[1:]] == ["x1", "x2"]
+    assert float(rows[1][2]) == pytest.approx(0.1, abs=0.005)
+    assert dict(Cells(data._repr_html_()).rows)["true regulators"] == "E7, E19"
+    thinned = fwbq.thin(np.random.default_rng(0).normal(size=(500, 2)), 10)
+    assert dict(Cells(thinned._repr_html_()).rows)["states"] == "10"
+    fit = Cells(fwbq.chema.fit(data, ("E7", "E19"), rng=0)._repr_html_()).rows
+    assert [row[0] for row in fit[1:]] == ["dephosphorylation", "E7", "E19"]
+    assert all(float(row[1]) <= float(row[2]) <= float(row[3]) for row in fit[1:])

@@ -10,10 +10,10 @@ import fwbq
 
 SOURCE = Path(fwbq.__file__).parent
 LAYERS = [
-    "_reason", "_html", "_files", "_lock", "_threads", "_warnings", "_validate", "_quasi_random", "_linalg", "_gauss",
-    "_whitening", "measures", "kernels", "embeddings", "rules", "designs", "process", "posterior", "transforms",
-    "thinning", "evaluation", "integration", "inference", "selection", "chema", "theory", "problems", "plots",
-    "report", "studies", "cli",
+    "_reason", "_html", "_files", "_lock", "_threads", "_warnings", "_extras", "_frozen", "_validate", "_quasi_random",
+    "_linalg", "_gauss", "_whitening", "measures", "kernels", "embeddings", "rules", "designs", "process", "posterior",
+    "transforms", "thinning", "evaluation", "integration", "inference", "selection", "chema", "theory", "problems",
+    "plots", "report", "studies", "cli",
 ]  # fmt: skip
 # Conveniences on a result object that load a lower layer only when called.
 CONVENIENCES = {
@@ -87,3 +87,15 @@ def test_every_file_of_the_central_rooms_is_met_on_a_walk():
     for room in ("process", "integration", "posterior", "evaluation"):
         files = {path.name for path in (SOURCE / room).glob("*.py")} - {"__init__.py", "progress.py"}
         assert {name for name in files if f"`{room}/{name}`" not in PAGE} == set()
+
+
+@pytest.mark.parametrize("room", LAYERS)
+def test_every_room_has_its_tests(room):
+    """A folder of its name, or one file; and no folder of tests is without its room."""
+    tests, name = Path(__file__).parent, room.removeprefix("_")
+    assert (tests / name).is_dir() or (tests / f"test_{name}.py").exists()
+
+
+def test_no_folder_of_tests_is_without_its_room():
+    folders = {path.name for path in Path(__file__).parent.iterdir() if any(path.glob("test_*.py"))}
+    assert folders <= set(LAYERS)

@@ -26,8 +26,6 @@ for name in sys.stdin.read().split():
                 print(name)
                 break
 """
-#: Mentioned before it is there: the layer of evidences comes with its own change.
-EXPECTED = {"evidence"}
 
 
 def mentioned():
@@ -44,8 +42,19 @@ def test_every_name_that_is_mentioned_resolves():
     run = subprocess.run(
         [sys.executable, "-c", RESOLVE], input="\n".join(names), capture_output=True, text=True, check=True
     )
-    missing = {name: names[name] for name in run.stdout.split() if name not in EXPECTED}
+    missing = {name: names[name] for name in run.stdout.split()}
     assert not missing
+
+
+def test_every_room_loads_on_first_use():
+    rooms = {path.name for path in SOURCE.iterdir() if (path / "__init__.py").exists()} - {
+        "_linalg",
+        "_validate",
+        "cli",
+    }
+    assert {"selection", "studies", "process"} <= rooms <= set(fwbq.__all__)
+    for room in sorted(rooms):
+        subprocess.run([sys.executable, "-c", f"import fwbq; fwbq.{room}"], check=True)
 
 
 def test_every_public_name_resolves_in_a_fresh_process():

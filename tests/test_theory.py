@@ -146,7 +146,7 @@ class TestDiameter:
         ids=lambda k: type(k).__name__,
     )
     def test_all_pairs(self, kernel):
-        x = np.random.default_rng(0).normal(size=(2 * theory.BLOCK + 37, 2))
+        x = np.random.default_rng(0).normal(size=(2 * theory.polytope.BLOCK + 37, 2))
         K = kernel(x)
         squared = np.diag(K)[:, None] + np.diag(K) - 2 * K
         assert theory.diameter(kernel, x) == pytest.approx(np.sqrt(squared.max()), rel=1e-12)
@@ -161,7 +161,7 @@ class TestDiameter:
             assert exact <= bound * (1 + 1e-12) <= 2 * exact * (1 + 2e-12)  # equal on the circle, but for rounding
 
     def test_large_sets_are_bounded(self, mixture, monkeypatch):
-        monkeypatch.setattr(theory, "PAIRS", 100)
+        monkeypatch.setattr(theory.table, "PAIRS", 100)
         design = fwbq.SBQ(mixture, candidates=150, rng=0)
         assert theory.compare(design, 5).diameter == theory.diameter_bound(mixture, design.candidates)
 

@@ -3,6 +3,7 @@
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -64,7 +65,9 @@ def test_a_number_that_the_user_changes_inside_a_function_of_his_own_stays(blas)
     assert blas() == {3}
 
 
-def test_the_last_of_several_threads_gives_the_number_back(blas):
+@contextmanager
+def another_thread_inside():
+    """Hold a second thread inside the library."""
     inside, leave = threading.Event(), threading.Event()
 
     @one_blas_thread
@@ -75,31 +78,25 @@ def test_the_last_of_several_threads_gives_the_number_back(blas):
     other = threading.Thread(target=waits)
     other.start()
     assert inside.wait(60)
-    assert one_blas_thread(blas)() == {1}
-    assert blas() == {1}  # the limit belongs to the process, and the other thread is still inside
+    yield
     leave.set()
     other.join()
+
+
+def test_the_last_of_several_threads_gives_the_number_back(blas):
+    with another_thread_inside():
+        assert one_blas_thread(blas)() == {1}
+        assert blas() == {1}  # the limit belongs to the process, and the other thread is still inside
     assert blas() == {USERS}
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_forked_child_does_not_count_the_threads_of_its_parent(blas):
-    inside, leave = threading.Event(), threading.Event()
-
-    @one_blas_thread
-    def waits():
-        inside.set()
-        assert leave.wait(60)
-
-    other = threading.Thread(target=waits)
-    other.start()
-    assert inside.wait(60)
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if blas() == {USERS} and one_blas_thread(blas)() == {1} and blas() == {USERS} else 1)
-    leave.set()
-    other.join()
+    with another_thread_inside():
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if blas() == {USERS} and one_blas_thread(blas)() == {1} and blas() == {USERS} else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
@@ -160,8 +157,8 @@ def test_every_entry_point_runs_with_one_thread(blas, monkeypatch, work):
 
 def test_the_surrogate_of_a_likelihood_is_fitted_with_one_thread(blas, monkeypatch):
     seen = []
-    fit = fwbq.inference.run.fit
-    monkeypatch.setattr("fwbq.inference.run.fit", lambda *args, **kwargs: seen.append(blas()) or fit(*args, **kwargs))
+    fit = fwbq.inference.view.fit
+    monkeypatch.setattr("fwbq.inference.view.fit", lambda *args, **kwargs: seen.append(blas()) or fit(*args, **kwargs))
     run = fwbq.EvidenceRun(fwbq.Gaussian([0.0], [[1.0]]), n=20, rng=0)
     while run.n_evaluations < 20:
         x = run.ask()

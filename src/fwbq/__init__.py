@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         report,
         rules,
         selection,
+        studies,
         theory,
         thinning,
         transforms,
@@ -79,8 +80,9 @@ _HOME = {
     for name in names.split()
 }
 _MODULES = (
-    "chema", "designs", "embeddings", "evaluation", "evidence", "inference", "integration", "kernels", "measures",
-    "plots", "posterior", "problems", "process", "report", "rules", "selection", "theory", "thinning", "transforms",
+    "chema", "designs", "embeddings", "evaluation", "inference", "integration", "kernels", "measures",
+    "plots", "posterior", "problems", "process", "report", "rules", "selection", "studies", "theory", "thinning",
+    "transforms",
 )  # fmt: skip
 
 __all__ = [
@@ -149,6 +151,7 @@ __all__ = [
     "rules",
     "selection",
     "simplex_rule",
+    "studies",
     "theory",
     "thin",
     "thin_arviz",

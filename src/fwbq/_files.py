@@ -8,7 +8,7 @@ import json
 import os
 import stat
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -166,3 +166,27 @@ def _explained(error: OSError, path: str | os.PathLike[str]) -> OSError:
     for note in getattr(error, "__notes__", ()):
         explained.add_note(note)
     return explained
+
+
+@contextlib.contextmanager
+def reading_spec(noun: str, name: str) -> Iterator[None]:
+    """Say of a saved kernel or measure that cannot be rebuilt what is wrong with it."""
+    try:
+        yield
+    except KeyError as missing:
+        raise ValueError(f"`spec` of the {noun} {name} lacks the entry {missing}") from None
+    except (TypeError, AttributeError) as error:
+        raise ValueError(f"`spec` of the {noun} {name} is damaged: {error}") from error
+
+
+def spec_type(spec: Any, noun: str, known: Iterable[str]) -> str:
+    """Return the ``type`` entry of a saved kernel or measure."""
+    if not isinstance(spec, dict) or "type" not in spec:
+        raise ValueError(
+            f"`spec` must be a dict with a 'type' entry made by a {noun}'s spec(), got {type(spec).__name__}"
+        )
+    name = spec["type"]
+    listed = sorted(known)
+    if name not in listed:
+        raise ValueError(f"`spec` names the unknown {noun} {name!r}; known are {', '.join(listed)}")
+    return str(name)

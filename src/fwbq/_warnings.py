@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
 import os
-import sys
 import warnings
 from pathlib import Path
 
@@ -15,7 +15,7 @@ def warn(message: str, category: type[Warning] = RuntimeWarning) -> None:
 
     A fixed ``stacklevel`` blames the wrong line as soon as a function is decorated or called from another place.
     """
-    level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    level, frame = 1, inspect.currentframe()
+    while frame is not None and frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)

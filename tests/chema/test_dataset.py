@@ -169,7 +169,7 @@ def test_order_of_the_rows_is_of_no_account():
         ([*ROWS[:3], "0,AKT,", *ROWS[4:]], {}, "'AKT' has no value at time 0"),
         ([*ROWS, "1,AKT,0.3"], {}, "'AKT' has more than one value at time 1.*replicate"),
         ([*ROWS[:3], "0,AKT,-1", *ROWS[4:]], {}, "'AKT' has the negative level -1 at time 0;"),
-        (ROWS, {"substrate": "mTOR"}, "no variable is called 'mTOR\\*'.*the table has 'S'"),
+        (ROWS, {"substrate": "mTOR"}, "no variable is called 'mTOR' .*the table has 'S'"),
         (ROWS, {"enzymes": ["AKT", "PKA"]}, "`enzymes` names 'PKA'"),
         (ROWS, {"enzymes": ["S"]}, "cannot be one of the `enzymes`"),
         (ROWS, {"conditions": ["EGF"]}, "the table has no column 'condition'"),

@@ -261,14 +261,14 @@ def test_tiny_and_huge_levels_keep_their_direction():
 
 
 def test_the_same_blocks_whatever_their_number(monkeypatch):
-    from fwbq.chema import likelihood
+    from fwbq.chema import residuals
 
     data = Dataset.simulate(9, rng=4)
     k = np.random.default_rng(1).uniform(0.0, 2.5, (13, 3))
     pairs = candidate_models(data)[10:]
     whole = log_likelihood_block(data, pairs, k)
-    monkeypatch.setattr(likelihood, "_BLOCK", 1)
-    monkeypatch.setattr(likelihood, "_MATRICES", 1)
+    monkeypatch.setattr(residuals, "_BLOCK", 1)
+    monkeypatch.setattr(residuals, "MATRICES", 1)
     np.testing.assert_allclose(log_likelihood_block(data, pairs, k), whole, rtol=1e-13, atol=1e-12)
 
 

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from fwbq.chema import Dataset, KineticFamily, candidate_models, log_likelihood_block, pairs, prior
-from fwbq.chema.sieve import Found, Judge, Look, Sieve, Sifter, threshold
+from fwbq.chema import Dataset, KineticFamily, candidate_models, log_likelihood_block, prior, screening
+from fwbq.chema.judge import Judge
+from fwbq.chema.sieve import Sieve
+from fwbq.chema.sifter import Found, Look, Sifter, threshold
 from fwbq.kernels import Matern32
 
 
@@ -12,7 +14,7 @@ def judge_of(data, n=12, size=2, nodes=6, rough=1.0):
     places = KineticFamily(data, (data.names[:size],)).coordinates
     k = prior(1 + size).sample(n, rng=0)
     kernel = Matern32(np.full(1 + size, 1.5))
-    return Judge(k, places.forward(k), pairs.race_nodes(places, size, nodes), 1e-3, kernel, rough)
+    return Judge(k, places.forward(k), screening.race_nodes(places, size, nodes), 1e-3, kernel, rough)
 
 
 @pytest.fixture(scope="module")
@@ -78,11 +80,11 @@ def test_the_sieve_does_not_believe_a_slope_without_bounds_either(data):
 def test_the_quick_sums_lose_nothing_that_the_judge_keeps(data):
     """With the errors of their nodes measured on the leading models and allowed for."""
     places = KineticFamily(data, (data.names[:2],)).coordinates
-    judge = pairs._judge(prior(3).sample(20, rng=3), places, 2, 1e-3)
+    judge = screening._judge(prior(3).sample(20, rng=3), places, 2, 1e-3)
     every = np.array(list(np.ndindex(60, 60)))
     every = every[every[:, 0] < every[:, 1]]
     values = log_likelihood_block(data, every.tolist(), judge.points)
-    judge = judge.fitted(values, pairs._reference(places, 2))
+    judge = judge.fitted(values, screening._reference(places, 2))
     assert [len(each.nodes.points) for each in judge.chain()] == [64, 216, 1728]
     assert judge.quick.quick.allowance > judge.allowance > 0.0
     centre, width = judge(values)

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from fwbq.chema import Dataset, compare, log_likelihood_block, pairs, prior
+from fwbq.chema import Dataset, compare, log_likelihood_block, pair_blocks, pairs, prior
 from fwbq.chema.kinetics import increments
 from fwbq.chema.sets import Sets
 from fwbq.chema.triples import Triples, sides_beside
@@ -19,7 +19,7 @@ def data():
 def values_of(data, k, third):
     parts, before = increments(data), np.arange(third)
     sides = [sides_beside(part, k, before, third) for part in parts]
-    kernel = pairs.BlockLikelihood([s[0] for s in sides], [s[1] for s in sides], pairs.constant_part(parts))
+    kernel = pair_blocks.BlockLikelihood([s[0] for s in sides], [s[1] for s in sides], pair_blocks.constant_part(parts))
     block = kernel(slice(0, third), slice(0, third))
     return block.values.reshape(len(k), third, third), block.error, np.any([s[2] for s in sides], axis=0)
 

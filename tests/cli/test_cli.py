@@ -215,6 +215,23 @@ def test_select_writes_everything(here, capsys):
     assert first == again
 
 
+def test_a_terminal_of_eighty_columns_is_enough(here, capsys, monkeypatch):
+    monkeypatch.setattr("fwbq.cli.console.is_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+    names = [f"E{i}" for i in range(101, 107)]
+    Dataset = fwbq.chema.Dataset
+    six = Dataset(DATA.times, DATA.substrate, DATA.phospho, DATA.enzymes[:, :6], names)
+    six.to_csv("data.csv")
+    assert run(["select", "data.csv", "--n", "10", "--max-enzymes", "3", "--out", "result", "--no-progress"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    first = next(i for i, line in enumerate(lines) if line.lstrip().startswith("───"))
+    assert all(line.split()[-1] == "10" for line in lines[first + 1 : first + 11])  # a line for each model
+    assert any("{E101, " in line for line in lines)
+    assert not any(line.endswith("-") for line in lines)
+
+
 def test_select_says_when_undecided(here, capsys):
     DATA.select(enzymes=["E7", "E19", "E11"]).to_csv("data.csv")
     assert run(["select", "data.csv", "--n", "4", "--stop", "0.999", "--out", "result", "--json"]) == 3
@@ -310,11 +327,15 @@ def test_no_arguments_are_a_request_for_help(capsys):
     assert "Usage" in captured.out and "integrate" in captured.out and captured.err == ""
 
 
-@pytest.mark.parametrize("command", [[], ["demo"], ["integrate"], ["rule"], ["select"], ["paper"], ["data"]])
+@pytest.mark.parametrize(
+    "command", [[], ["demo"], ["integrate"], ["evidence"], ["rule"], ["select"], ["thin"], ["paper"], ["data"]]
+)
 def test_flags_take_no_value(command, capsys):
     assert run([*command, "--help"]) == 0
     text = capsys.readouterr().out
     assert "--help" in text and "bool" not in text.lower()
+    options = text.split("Options")[-1]
+    assert not any(python in options for python in ("<int", "<float", "<str", "<path", "INTEGER", "FLOAT", "TEXT"))
 
 
 def test_hostile_input_is_refused_briefly(here, capsys):
@@ -345,12 +366,43 @@ BUMP = ["integrate", "integrands:bump", "--n", "10", "--measure"]
     ("arguments", "words"),
     [
         ([*BUMP, "gaussian(mean=[0], covariance=1)"], "--measure gaussian takes mean, cov"),
-        ([*BUMP, "gaussian(mean=[0], cov=-1)"], "--measure gaussian: `cov` must be positive definite"),
+        ([*BUMP, "gaussian(mean=[0], cov=-1)"], "--measure gaussian: cov must be positive definite"),
+        ([*BUMP, "gauss(0, 1)"], "did you mean gaussian? There are gaussian, mixture"),
+        ([*BUMP, "norm(scale=-1)"], "`norm(scale=-1)` must be a proper distribution"),
+        ([*BUMP, "product(norm(), lognorm(-1))"], "`lognorm(-1)` must be a proper distribution"),
+        ([*BUMP, "product()"], "--measure product needs a distribution for each coordinate"),
+        ([*BUMP, "product(norm)"], "--measure 'norm' must be a name with arguments in brackets"),
+        ([*BUMP, "empirical(points=[0, 1])"], "--measure empirical: points must be a list of points"),
+        ([*BUMP, "norm()", "--kernel", "expquad(1) + 1"], "--kernel 'expquad(1) + 1': kernels can be added"),
+        ([*BUMP, "norm()", "--kernel", "expquad(1) - matern12(1)"], "kernels can be added"),
+        ([*BUMP, "norm()", "--kernel", "-1 * expquad(1)"], "with a positive number"),
+        ([*BUMP, "norm()", "--kernel", "0 * expquad(1)"], "with a positive number"),
+        ([*BUMP, "norm()", "--method", "net"], "--n must be at least 64, got 10: a net has at least that many points"),
+        ([*BUMP, "norm()", "--n", "ten"], "--n must be a whole number, got 'ten' (see fwbq integrate --help)"),
+        ([*BUMP, "norm()", "--tol", "5%"], "--tol must be a number, got '5%'"),
+        ([*BUMP, "norm()", "--seed", "-1"], "--seed must be a whole number >= 0, got '-1'"),
+        (["integrate", "wrong_syntax:f", "--measure", "norm()"], "is not valid Python"),
+        (["integrate", "wrong_import:f", "--measure", "norm()"], "it imports 'nowhere_at_all', which is not installed"),
+        (["integrate", "wrong_value:f", "--measure", "norm()"], "cannot be imported: it raised ValueError: no data"),
+        (["integrate", "nowhere_at_all:f", "--measure", "norm()"], "there is no nowhere_at_all.py here"),
+        (["rule", "--measure", "mixture([0.5, 0.6], [[0], [1]], [1, 1])", "-o", "r.csv"], "mixture: weights must sum"),
+        (
+            ["rule", "--measure", "norm()", "--kernel", "periodic(2)", "-o", "r.csv"],
+            "periodic with one on the unit cube",
+        ),
+        (["rule", "--measure", "norm()", "-o", "no/r.csv"], "--output 'no/r.csv': the directory 'no' does not exist"),
+        (["thin", "integrands.py", "-o", "no/x.csv"], "--output 'no/x.csv': the directory 'no' does not exist"),
+        (["thin", "absent.csv", "-o", "x.csv"], "chain 'absent.csv' is not a file"),
+        (["select", "data.csv", "--out", "integrands.py"], "--out 'integrands.py' must be a directory"),
+        (["select", "data.csv", "--phospho", "S"], "--phospho and --substrate are both 'S'"),
+        (["select", "data.csv", "--substrate", "Q"], "no variable is called 'Q'"),
+        (["select", "data.csv", "--enzymes", ","], "--enzymes names nothing"),
+        (["paper", "points", "--out", "integrands.py"], "--out 'integrands.py' must be a directory"),
+        (["data", "example", "integrands.py"], "must be a directory, but 'integrands.py' is a file"),
         ([*BUMP, "gamma()"], "--measure gamma takes a, loc=0, scale=1"),
         ([*BUMP, "gamma(-2)"], "--measure gamma(-2): "),
         ([*BUMP, "nothing(1)"], "--measure 'nothing' is not known"),
         ([*BUMP, "norm(0, 1)", "--kernel", "expquad()"], "--kernel expquad takes lengthscale, variance=1.0"),
-        ([*BUMP, "norm(0, 1)", "--seed", "-1"], "'--seed'"),
         (["integrate", "integrands:absent", "--measure", "norm(0, 1)"], "function 'integrands:absent'"),
         (["rule", "--measure", "norm(0, 1)", "-o", "rule.txt"], "--output 'rule.txt' must end in"),
         (["rule", "--measure", "norm(0, 1)", "--design", "none", "-o", "r.csv"], "'--design': 'none' is not one of"),
@@ -359,10 +411,23 @@ BUMP = ["integrate", "integrands:bump", "--n", "10", "--measure"]
     ],
 )
 def test_errors_speak_of_flags(here, capsys, arguments, words):
+    DATA.select(enzymes=["E7", "E19"]).to_csv("data.csv")
+    Path("wrong_syntax.py").write_text("def f(x: return")
+    Path("wrong_import.py").write_text("import nowhere_at_all")
+    Path("wrong_value.py").write_text("raise ValueError('no data')")
     code, message = error_of(arguments, capsys)
     assert code == 2
     assert words in message
-    for python in ("__init__", "_parse_args", "Value error", "`--", "rng="):
+    for python in (
+        "__init__",
+        "_parse_args",
+        "Value error",
+        "`--",
+        "rng=",
+        "parse string",
+        "[:, None]",
+        "distributions[",
+    ):
         assert python not in message
 
 
@@ -373,6 +438,17 @@ def test_remedies_are_flags_too(here, capsys):
     code, message = error_of(arguments, capsys)
     assert code == 1
     assert "--on-error skip" in message and "on_error" not in message
+    assert "because of --vectorized: if it takes one point at a time, of shape (d,), leave that out" in message
+    assert run(["integrate", "integrands:bump", "--measure", "norm()", "--n", "8", "--tol", "1e-12"]) == 3
+    printed = capsys.readouterr()
+    assert "raise --n, or accept" in printed.out and "raise --n, or accept" in printed.err
+    DATA.select(enzymes=["E7", "E19", "E11"]).to_csv("data.csv")
+    assert run(["select", "data.csv", "--method", "fwbq", "--n", "5", "--out", "result"]) == 0
+    assert "use --method log, or more points" in capsys.readouterr().err
+
+
+def test_factors_of_a_kernel_may_be_combined():
+    assert expressions.kernel("2 * 3 * expquad(1)").diag(np.zeros((1, 1)))[0] == pytest.approx(6.0)
 
 
 def test_a_distribution_of_scipy_is_a_measure():

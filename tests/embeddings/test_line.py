@@ -9,8 +9,9 @@ from scipy.special import ndtr
 
 import fwbq
 from fwbq import embeddings
+from fwbq.embeddings.density import Density, UniformOnInterval
 from fwbq.embeddings.distribution import DistributionDensity
-from fwbq.embeddings.line import Density, UniformOnInterval, embed_line
+from fwbq.embeddings.line import embed_line
 from fwbq.embeddings.normal import NormalOnInterval
 from fwbq.embeddings.quadrature import QuadratureLine
 

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 import fwbq
-from fwbq.evaluation import executors
-from fwbq.evaluation.evaluator import EvaluationError, Evaluator
+from fwbq.evaluation import EvaluationError, Evaluator, executors
 from fwbq.evaluation.journal import Journal
 
 dask = pytest.importorskip("dask", reason="Dask is not installed (the extra dask)")

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fwbq import Gaussian
-from fwbq.evaluation.evaluator import EvaluationError, Evaluator
+from fwbq.evaluation import EvaluationError, Evaluator
 from fwbq.evaluation.journal import Journal, JournalError
 from fwbq.evaluation.progress import Progress
 
@@ -556,7 +556,7 @@ def test_a_function_that_holds_a_thread_does_not_hold_the_program():
     code = (
         "import time, numpy as np\n"
         "from concurrent.futures import ThreadPoolExecutor\n"
-        "from fwbq.evaluation.evaluator import Evaluator, EvaluationError\n"
+        "from fwbq.evaluation import Evaluator, EvaluationError\n"
         "with ThreadPoolExecutor(2) as pool:\n"
         "    evaluate = Evaluator(lambda x: time.sleep(1000), 1, vectorized=False, executor=pool, timeout=0.1)\n"
         "    try: evaluate(np.ones((1, 1)))\n"
@@ -707,7 +707,7 @@ def test_a_disk_that_fills_up_loses_nothing(tmp_path):
     calls = Watched(lambda x: np.ones(200) * x[0])
     with Journal(tmp_path / "run.db", {}) as journal, ThreadPoolExecutor(2) as pool:
         evaluate = Evaluator(calls, 1, vectorized=False, journal=journal, executor=pool)
-        journal._connection.execute("PRAGMA max_page_count=16")
+        journal._file.connection().execute("PRAGMA max_page_count=16")
         x = np.arange(60.0)[:, None]
         with pytest.raises(JournalError, match="the disk is full") as error:
             evaluate(x)
@@ -716,7 +716,7 @@ def test_a_disk_that_fills_up_loses_nothing(tmp_path):
         assert f"{called - before} finished evaluation(s) are held in memory" in error.value.__notes__[0]
         with pytest.raises(JournalError, match="the disk is full"):
             evaluate(x)
-        journal._connection.execute("PRAGMA max_page_count=1000000")
+        journal._file.connection().execute("PRAGMA max_page_count=1000000")
         result = evaluate(x)
         assert len(journal) == len(calls.rows) == 60  # each point once, those from the time of need included
         np.testing.assert_array_equal(result.values, x * np.ones(200))

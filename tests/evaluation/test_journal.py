@@ -74,7 +74,7 @@ def test_a_record_is_in_the_file_when_record_returns(path):
             shutil.copy(f"{path}{suffix}", f"{copy}{suffix}")
         with Journal(copy, IDENTITY) as other:
             assert other.get(points(1.0))[1].tolist() == [10.0]
-        connection = journal._connection
+        connection = journal._file.connection()
         assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
         assert connection.execute("PRAGMA synchronous").fetchone()[0] == 2  # FULL
 
@@ -272,13 +272,13 @@ def test_a_read_only_place_is_a_clear_error_at_once(what):
 def test_a_full_disk_is_a_clear_error_and_loses_nothing(path):
     with Journal(path, IDENTITY) as journal:
         journal.record(points(1.0), [10.0])
-        pages = journal._connection.execute("PRAGMA page_count").fetchone()[0]
-        journal._connection.execute(f"PRAGMA max_page_count={pages}")
+        pages = journal._file.connection().execute("PRAGMA page_count").fetchone()[0]
+        journal._file.connection().execute(f"PRAGMA max_page_count={pages}")
         with pytest.raises(JournalError, match="the disk is full") as error:
             journal.record(np.arange(10.0, 2000.0)[:, None], np.zeros(1990))
         assert isinstance(error.value.__cause__, sqlite3.OperationalError)
         assert len(journal) == 1  # the transaction as a whole was taken back
-        journal._connection.execute("PRAGMA max_page_count=1000000")
+        journal._file.connection().execute("PRAGMA max_page_count=1000000")
         journal.record(points(2.0), [20.0])
     with Journal(path, IDENTITY) as journal:
         assert journal.evaluations()[1].tolist() == [10.0, 20.0]
@@ -326,7 +326,7 @@ def test_processes_that_write_at_once_agree_and_corrupt_nothing(path):
     with Journal(path, IDENTITY) as journal:
         x, y = journal.evaluations()
         assert len(journal) == 120
-        assert journal._connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+        assert journal._file.connection().execute("PRAGMA integrity_check").fetchone()[0] == "ok"
     assert {int(i): v for i, v in zip(x[:, 0], y, strict=True)} == views[0]
 
 

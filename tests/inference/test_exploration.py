@@ -167,4 +167,4 @@ def test_tails_higher_than_a_gaussian_cost_two_climbs():
     found = run.result()
     assert len(found.modes) == 1
     assert found.success and found.sd < 0.01
-    assert sum(climb.deep for climb in run._climbs) <= 2
+    assert sum(climb.deep for climb in run._climbs.each) <= 2

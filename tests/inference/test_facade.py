@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.optimize import minimize
-from scipy.special import logsumexp
+from scipy.special import logsumexp, ndtri
 
 import fwbq
 from fwbq import EvaluationError
@@ -165,6 +165,30 @@ def test_priors_with_factors(name):
     assert found.sd < 0.05
 
 
+@pytest.mark.parametrize("centre", [-12.0, 12.0])
+def test_a_posterior_far_in_the_tail_of_a_product(centre):
+    """Twelve standard deviations out, where Phi(z) is one in double precision."""
+    prior = fwbq.Product([stats.lognorm(1.0), stats.norm(0.0, 2.0)])
+
+    def log_likelihood(x):
+        return -0.5 * ((np.log(x[:, 0]) - centre) / 0.1) ** 2 - 0.5 * (x[:, 1] / 0.1) ** 2
+
+    found = fwbq.evidence(log_likelihood, prior, n=50, rng=0)
+    truth = 0.5 * np.log(0.01 / 1.01) - 0.5 * centre**2 / 1.01 + 0.5 * np.log(0.01 / 4.01)
+    # Gaussian in the coordinates of the run: exact but for rounding of log likelihoods of up to 1e4.
+    assert found.success and abs(found.log_evidence - truth) < 1e-6
+
+
+def test_a_posterior_beyond_the_end_of_double_precision_is_said():
+    """Levels of a prior transform end at 1 - 2^-53, 8.2 standard deviations out; the posterior lies at twelve."""
+    model = fwbq.Model.from_prior_transform(lambda t: -0.5 * ((t[0] - 12.0) / 0.1) ** 2, ndtri, 1)
+    with pytest.warns(RuntimeWarning, match="the mass of the likelihood was not found"):
+        found = model.evidence(n=60, rng=0)
+    assert not found.success and found.reason is fwbq.Reason.UNSEEN
+    truth = 0.5 * np.log(0.01 / 1.01) - 0.5 * 144.0 / 1.01
+    assert found.interval(0.95)[0] < truth < found.interval(0.95)[1]
+
+
 def test_a_mixture_as_prior():
     weights, means, covs = [0.4, 0.6], np.array([[-1.0, 0.0], [1.5, 1.0]]), np.array([np.eye(2), 0.5 * np.eye(2)])
     found = evidence(lambda x: bump(x), fwbq.GaussianMixture(weights, means, covs), n=80)
@@ -290,6 +314,45 @@ def test_a_likelihood_that_is_zero_at_most_points():
     found = evidence(box, standard(2), n=120)
     assert abs(found.log_evidence - truth) < 4.0 * found.sd
     assert found.sd < 0.5
+
+
+@pytest.mark.parametrize("radius", [0.75, 1.0])
+def test_a_small_ball_in_three_dimensions_is_found(radius):
+    """A Gaussian likelihood that is zero outside a ball of about a hundredth of the prior."""
+    centre = np.array([0.5, -0.4, 0.3])
+
+    def ball(x):
+        squares = np.sum((x - centre) ** 2, axis=1)
+        return np.where(squares < radius**2, -0.5 * squares / 0.09, -np.inf)
+
+    # The posterior without the ball is N(centre / 1.09, 0.09 / 1.09); the share within it is a non-central chi square.
+    shift = np.sum((centre - centre / 1.09) ** 2) * 1.09 / 0.09
+    share = stats.ncx2(3, shift).logcdf(radius**2 * 1.09 / 0.09)
+    truth = 1.5 * np.log(0.09 / 1.09) - 0.5 * centre @ centre / 1.09 + share
+    found = evidence(ball, standard(3), n=150)
+    assert found.success and found.sd < 0.5
+    assert abs(found.log_evidence - truth) < 4.0 * found.sd
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_regression_with_unknown_noise_under_wide_uniform_priors(seed):
+    """Along the noise the density is far from a Gaussian; the mass is not to be put where the process knows nothing."""
+    g = np.random.default_rng(seed)
+    X = np.column_stack([np.ones(25), g.standard_normal((25, 2))])
+    y = X @ g.normal(0.0, 2.0, 3) + 0.7 * g.standard_normal(25)
+
+    def log_likelihood(x):
+        return -25.0 * x[:, 3] - 0.5 * np.sum((y - x[:, :3] @ X.T) ** 2, axis=1) * np.exp(-2.0 * x[:, 3])
+
+    # Given the noise the coefficients are Gaussian, and hardly any of their mass lies outside of the box.
+    left = y - X @ np.linalg.lstsq(X, y, rcond=None)[0]
+    level = 1.5 * np.log(2.0 * np.pi) - 0.5 * np.linalg.slogdet(X.T @ X)[1] - 3.0 * np.log(20.0) - np.log(6.0)
+    log_sd = np.linspace(-3.0, 3.0, 20001)
+    logs = -22.0 * log_sd - 0.5 * (left @ left) * np.exp(-2.0 * log_sd)
+    truth = level + logs.max() + np.log(np.trapezoid(np.exp(logs - logs.max()), log_sd))
+    found = evidence(log_likelihood, fwbq.Uniform([-10.0, -10.0, -10.0, -3.0], [10.0, 10.0, 10.0, 3.0]), n=200)
+    assert abs(found.log_evidence - truth) < 4.0 * found.sd
+    assert found.success and abs(found.log_evidence - truth) < 0.02
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

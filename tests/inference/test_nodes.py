@@ -180,3 +180,26 @@ def test_a_subset_stands_for_all():
     # A sample that is small enough is taken whole.
     small = Nodes(np.arange(3.0)[:, None], np.zeros(3), np.log([0.2, 0.3, 0.5]), None, 1)
     assert np.allclose(subset(small, 10)[1], [0.2, 0.3, 0.5])
+
+
+def test_a_subset_without_the_heavy_nodes_is_not_taken():
+    """Three nodes late in the sequence hold the mass: the first ones, even among themselves, do not stand for it."""
+    proposal = gaussian_mixture(2)
+    nodes = draw(lambda z: proposal.log_density(z), proposal, 1024, 4, np.random.SeedSequence(0))
+    ratio = nodes.log_ratio.copy()
+    ratio[[1500, 2500, 3500]] += 20.0
+    heavy = Nodes(nodes.points, nodes.log_joint, ratio, proposal, 4)
+    z, w = subset(heavy, 256)
+    held = np.isin(z[:, 0], nodes.points[[1500, 2500, 3500], 0])
+    assert w[held].sum() == pytest.approx(heavy.weights[[1500, 2500, 3500]].sum(), abs=3.0 / 256.0)
+
+
+def test_the_standard_error_is_that_of_few_randomisations():
+    """Intervals of plus and minus 2.365 scales, for seven degrees of freedom, hold the integral in 95 of 100 cases."""
+    truth = skewed_truth()
+    errors = []
+    for seed in range(200):
+        value, sd = draw(skewed, WIDE, 64, 8, np.random.SeedSequence(seed)).log_integral()
+        errors.append(abs(value - truth) / (sd * np.sqrt(5.0 / 7.0)))
+    # Two hundred cases of a chance of 0.95: three standard deviations are 0.046.
+    assert 0.90 < np.mean(np.array(errors) < student.ppf(0.975, 7)) <= 1.0

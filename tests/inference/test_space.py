@@ -134,3 +134,10 @@ def test_a_sample_is_its_points_each_once():
     assert np.allclose(np.exp(space.log_weights), [0.3, 0.3, 0.4])
     first = space.first(10, np.random.default_rng(0))
     assert len(np.unique(first)) == len(first) == 3
+
+
+def test_the_end_of_what_the_parameters_follow():
+    space = space_of(Product([stats.lognorm(1.0), stats.uniform(1.0, 2.0)]))
+    z = np.array([[0.0, 0.0], [30.0, 0.0], [-30.0, 0.0], [0.0, 7.0], [0.0, 9.0], [0.0, -9.0], [38.0, 0.0]])
+    assert space.at_end(z).tolist() == [False, False, False, False, True, True, True]
+    assert not space_of(SMOOTH["gaussian"]).at_end(np.full((1, 2), 100.0)).any()

@@ -95,3 +95,21 @@ def test_few_points_are_enough(positive):
     x = np.linspace(-1.0, 1.0, len(positive))[:, None]
     probability = SignProcess.fit(x, np.array(positive)).probability(np.linspace(-3.0, 3.0, 7)[:, None])
     assert np.all((probability >= 0.0) & (probability <= 1.0))
+
+
+def test_a_bounded_support_is_told_by_zeros_far_away():
+    """Far from a disc, where every point was zero, the likelihood is not positive with a chance of one half."""
+    x = np.random.default_rng(3).uniform(-6.0, 6.0, (400, 2))
+    positive = np.sum(x**2, axis=1) < 1.0
+    process = SignProcess.fit(x, positive)
+    assert len(process.points) == zeros._MOST
+    angle = np.linspace(0.0, 2.0 * np.pi, 24, endpoint=False)
+    ring = 5.0 * np.column_stack([np.cos(angle), np.sin(angle)])
+    # The zeros nearest to the disc alone lie within a radius of 2.4, and leave a mean chance of 0.31 here.
+    assert np.mean(process.probability(ring)) < 0.15
+    assert process.probability(np.zeros((1, 2)))[0] > 0.9
+
+
+def test_all_points_are_kept_while_they_are_few():
+    x = np.random.default_rng(4).uniform(-1.0, 1.0, (zeros._MOST, 2))
+    assert len(zeros._telling(x, x[:, 0] > 0.9)) == len(x)

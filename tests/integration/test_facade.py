@@ -10,7 +10,7 @@ from scipy import stats
 
 import fwbq
 from fwbq import problems
-from fwbq.evaluation.evaluator import EvaluationError
+from fwbq.evaluation import EvaluationError
 from fwbq.integration.forecast import Forecast
 
 PLANE = fwbq.Gaussian([1.0, 0.5], np.eye(2))

@@ -214,7 +214,7 @@ def test_every_point_failing_is_an_error():
 
 
 class NoTransform(measures.Uniform):
-    def _transform(self, u):
+    def _transform(self, u, v):
         raise NotImplementedError
 
 
@@ -225,7 +225,7 @@ class NoTransform(measures.Uniform):
         ({"design": fwbq.FrankWolfe}, ValueError, '`design` cannot be given with `method="net"`'),
         ({"prior_mean": "zero"}, ValueError, '`prior_mean` cannot be given with `method="net"`'),
         ({"amplitude": 1.0}, ValueError, '`amplitude` cannot be given with `method="net"`'),
-        ({"n": 32}, ValueError, "`n` must be a whole number >= 64, got 32"),
+        ({"n": 32}, ValueError, "`n` must be at least 64, got 32"),
         ({"n": 2.5}, TypeError, "`n` must be a whole number"),
         ({"tol": -1.0}, ValueError, "`tol`"),
         ({"method": "nets"}, ValueError, "`method` must be one of 'auto', 'process', 'net', got 'nets'"),

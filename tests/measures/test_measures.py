@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
+from scipy.special import log_ndtr, ndtr, ndtri, ndtri_exp
 
 import fwbq
 from fwbq import measures
@@ -69,6 +70,31 @@ def test_shapes_bounds_and_seeds(measure):
     u = np.random.default_rng(1).random((100, measure.uniform_dim))
     y = measure.from_uniform(u)
     assert y.shape == (100, d) and ((y >= measure.lower) & (y <= measure.upper)).all()
+
+
+@each
+def test_normal_points_become_the_measure(measure):
+    u = np.random.default_rng(5).uniform(0.01, 0.99, (100, measure.uniform_dim))
+    # Phi and its inverse are good to a few roundings, and the quantile is smooth between these levels.
+    assert np.allclose(measure.from_normal(ndtri(u)), measure.from_uniform(u), rtol=1e-11, atol=1e-11)
+
+
+Z_FAR = np.array([-37.0, -20.0, -9.0, 9.0, 20.0, 37.0])
+FAR = {
+    "lognorm": (Product([stats.lognorm(1.0)]), np.exp(Z_FAR)),
+    "expon": (Product([stats.expon()]), -log_ndtr(-Z_FAR)),
+    "uniform": (Uniform(0.0, 1.0), ndtr(Z_FAR)),
+    "gaussian": (Gaussian(1.0, 4.0), 1.0 + 2.0 * Z_FAR),
+    "half-normal": (TruncatedGaussian(0.0, 1.0), np.where(Z_FAR < 0.0, ndtr(Z_FAR) * math.sqrt(0.5 * math.pi), 0.0)),
+}
+# P(X > x) = 2 Phi(-x) = Phi(-z) above; below the density is constant.
+FAR["half-normal"][1][3:] = -ndtri_exp(log_ndtr(-Z_FAR[3:]) - math.log(2.0))
+
+
+@pytest.mark.parametrize(("measure", "expected"), FAR.values(), ids=FAR)
+def test_tails_are_followed_on_both_sides(measure, expected):
+    # Phi(-37) has a condition number of 37^2: a thousand roundings.
+    assert np.allclose(measure.from_normal(Z_FAR[:, None])[:, 0], expected, rtol=1e-11, atol=0.0)
 
 
 @each

@@ -45,6 +45,7 @@ def pages(build_comparison, tmp_path_factory):
         ),
         "hostile": build_comparison(HOSTILE, np.linspace(0.0, -3.0, len(HOSTILE)), (0.6, 0.3), settings={"enzymes": 2}),
         "single": build_comparison(["only"], [-3.0]),
+        "single round": build_comparison(KINETIC, centre, (0.1,), (10,), settings=settings),
         "hopeless": build_comparison(list("abcde"), [0.0, -5.0, -60.0, -70.0, -80.0]),
         "fitted": build_comparison([("E7", "E19"), ("E19",), ()], [0.0, -1.0, -9.0]),
     }
@@ -336,6 +337,25 @@ def test_data_and_fitted_curves(show):
     Select(by_id(browser, "condition")).select_by_visible_text("late")
     until(browser, "return document.getElementById('plot-levels').data.at(-1).x.length === 11")
     quiet(browser)
+
+
+def test_figures_beside_each_other_are_equally_high(show):
+    """No hole beside a high figure, whatever the number of members; a curve of one round is not drawn."""
+    cards = (
+        "return Array.from(document.querySelectorAll('#figures > section'), s => s.getBoundingClientRect().toJSON())"
+    )
+    browser = show("kinetic")
+    drawn = [card for card in browser.execute_script(cards) if card["height"]]
+    assert len(drawn) == 3
+    assert len({(card["top"], card["height"]) for card in drawn}) == 1
+    plots = browser.execute_script(
+        "return Array.from(document.querySelectorAll('#figures .plot'), p => p.getBoundingClientRect().height)"
+    )
+    assert max(plots) < 1.3 * min(plots)
+    browser = show("single round")
+    shown = [card for card in browser.execute_script(cards) if card["height"]]
+    assert len(shown) == 1 and shown[0]["width"] > 1000
+    assert not by_id(browser, "plot-history").is_displayed()
 
 
 def test_one_model(show):

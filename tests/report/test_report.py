@@ -159,7 +159,7 @@ def test_models_that_are_not_listed_are_counted_and_weighed(build_comparison):
     remark = next(r for r in said(comparison).remarks if "not listed" in r)
     mass = 0.25 / (0.25 + 1.0 + np.exp(-3.0))
     assert remark.startswith("50,000,000 of the 50,000,002 models were screened out")
-    assert f"posterior probability of {mass:.3g}," in remark
+    assert f"posterior probability of {mass:.3g}. P(MAP) compares the 2 models" in remark
     data = Structure(draw(comparison)).data
     assert data["total"] == 50_000_002
     assert sum(data["models"]["probability"]) == pytest.approx(1.0 - mass, abs=1e-5)
@@ -213,8 +213,9 @@ def test_the_rows_are_those_of_the_table_in_python(kinetic):
     ]
     assert [data["members"][j] for j in models["members"][data["best"]]] == ["mTOR", "S6K"]
     inclusion = kinetic.inclusion(level=0.9)  # the range of the boxes
-    assert data["inclusion"]["name"] == list(inclusion["name"])
-    np.testing.assert_allclose(data["inclusion"]["upper"], inclusion["upper"], rtol=1e-5)
+    drawn = inclusion.head(report_contents.MEMBERS)
+    assert data["inclusion"]["name"] == list(drawn["name"])
+    np.testing.assert_allclose(data["inclusion"]["upper"], drawn["upper"], rtol=1e-5)
     history = kinetic.history()
     assert data["history"]["evaluations"] == list(history["evaluations"])
     np.testing.assert_allclose(data["history"]["map"], history["map_probability"], rtol=1e-5)
@@ -361,6 +362,18 @@ def test_settings_are_shown(kinetic):
     text = "".join(Structure(draw(kinetic)).text)
     assert "Likelihood" in text and "closed form" in text
     assert np.__version__ in text and fwbq.__version__ in text
+
+
+def test_rounds_of_a_screen_are_told_in_words(build_comparison):
+    rounds = [{"enzymes": 2, "n": 100, "models": 44_850, "survived": 3_698}]
+    settings = {"screen": {"top": 1000, "level": 0.001}, "rounds": rounds}
+    text = "".join(Structure(draw(build_comparison(["a", "b"], [0.0, -1.0], settings=settings))).text)
+    assert "Rounds of the screen" in text
+    assert "44,850 models of 2 enzymes at 100 points, 3,698 kept" in text
+    assert "survived" not in text and "screen.top" not in text
+    # As another version may have written them.
+    other = "".join(Structure(draw(build_comparison(["a", "b"], [0.0, -1.0], settings={"rounds": [7, 8]}))).text)
+    assert "7, 8" in other
 
 
 # The file -----------------------------------------------------------------------------------------

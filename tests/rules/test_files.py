@@ -97,7 +97,7 @@ def test_without_a_kernel_that_can_be_written(tmp_path, suffix):
     fixed = fwbq.condition(again, values, amplitude=2.0)
     assert fixed.mean == fwbq.condition(rule, values, amplitude=2.0).mean
     for kwargs in ({}, {"amplitude": "ml"}, {"amplitude": 1.0, "prior_mean": "zero"}):
-        with pytest.raises(ValueError, match="only a fixed amplitude"):
+        with pytest.raises(ValueError, match="without its kernel and measure, which are needed"):
             fwbq.condition(again, values, **kwargs)
     # It can be saved once more, and says the same, once.
     again.save(tmp_path / f"twice{suffix}")

@@ -14,7 +14,7 @@ from mpmath import mpf
 import fwbq
 from fwbq._linalg import CholeskyFactor
 from fwbq.rules import worst_case
-from fwbq.rules.rule import MERGE_TOLERANCE, _merge_indistinct, _merge_repeats
+from fwbq.rules.merging import MERGE_TOLERANCE, merge_indistinct, merge_repeats
 
 GAUSSIAN = fwbq.Gaussian([0.0], [[1.0]])
 
@@ -312,7 +312,7 @@ def test_near_repeats_are_merged_by_the_kernels_distance():
 def test_a_chain_of_near_repeats_is_thinned_not_swallowed():
     step = 0.8 * MERGE_TOLERANCE**0.5
     x = step * np.arange(5)[:, None]
-    keep, index = _merge_indistinct(fwbq.ExpQuad(1.0)(x))
+    keep, index = merge_indistinct(fwbq.ExpQuad(1.0)(x))
     np.testing.assert_array_equal(keep, [0, 2, 4])
     np.testing.assert_array_equal(index, [0, 0, 1, 1, 2])
 
@@ -321,7 +321,7 @@ def test_a_chain_of_near_repeats_is_thinned_not_swallowed():
 @settings(max_examples=200, deadline=None)
 def test_merging_repeats_is_lossless(rows):
     x = np.array(rows, dtype=float)
-    unique, index = _merge_repeats(x)
+    unique, index = merge_repeats(x)
     np.testing.assert_array_equal(unique[index], x)
     assert len({tuple(r) for r in unique}) == len(unique)
     assert [tuple(r) for r in unique] == list(dict.fromkeys(tuple(r) for r in x))

@@ -6,7 +6,7 @@ import pytest
 from fwbq import Matern52
 from fwbq._gauss import gauss_legendre, tensor_grid
 from fwbq.chema import Dataset, KineticFamily, candidate_models
-from fwbq.selection import LogScale, compare_families
+from fwbq.selection import LogScale, Options, compare_families
 from fwbq.selection.leaders import telling_nodes
 from fwbq.selection.log_process import LogProcess, exponentiated, levelled, regression
 from fwbq.selection.map_probability import map_probabilities
@@ -77,8 +77,10 @@ def test_points_for_the_leaders_make_their_evidences_accurate(tmp_path):
     data = Dataset.simulate(20, rng=11, noise=0.003)
     family = KineticFamily(data, tuple(candidate_models(data)[21:]))
 
-    def run(**options):
-        return compare_families([family], stages=(50, 100), rng=0, progress=False, **options)
+    def run(spread=None, journal=None):
+        return compare_families(
+            [family], Options(stages=(50, 100), rng=0, progress=False, journal=journal), spread=spread
+        )
 
     spread, chosen = run(), run(spread=50, journal=tmp_path / "race.db")
     assert chosen.stages[0].contenders == spread.stages[0].contenders == 190

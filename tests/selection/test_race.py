@@ -14,7 +14,7 @@ from scipy import integrate
 import fwbq
 from fwbq import _files, chema
 from fwbq.evaluation import EvaluationError, JournalError
-from fwbq.selection import Comparison, Earlier, LogScale, Standard, compare_families
+from fwbq.selection import Comparison, Earlier, LogScale, Options, Standard, compare_families
 from fwbq.studies import calibration
 
 PRIOR = fwbq.Gaussian([0.0], [[1.0]])
@@ -116,7 +116,7 @@ def test_models_with_one_measure_share_it_and_the_order_is_the_callers():
     assert found.log_evidence("b") == pytest.approx(found.log_evidence("d"), abs=1e-12)
     assert found.log_evidence("c") == pytest.approx(exact(2.0), abs=1e-2)
     apart = {i: fwbq.Model(lambda x: -x[:, 0], fwbq.Uniform(0.0, 1.0), coordinates=LogScale(1.0)) for i in range(2)}
-    assert len(fwbq.selection.model.families(apart)) == 1
+    assert len(fwbq.selection.family.families(apart)) == 1
 
 
 def test_racing_drops_only_losers():
@@ -137,7 +137,7 @@ def test_what_cannot_win_by_earlier_evidences_is_not_evaluated(kinetic, race):
     families = [chema.KineticFamily(data, tuple(m for m in kinetic.names if len(m) == size)) for size in (0, 1, 2)]
     # Of the models without and with one enzyme nothing is known.
     earlier = [None, None, Earlier(kinetic.evidences.take(np.arange(27, 352)), 40)]
-    found = compare_families(families, stages=(60,), earlier=earlier, race=race, rng=0, progress=False)
+    found = compare_families(families, Options(stages=(60,), race=race, rng=0, progress=False), earlier=earlier)
     assert found.names == kinetic.names and found.best == kinetic.best
     out = found.points == 40
     assert not out[:27].any() and out.any() == race

@@ -33,7 +33,7 @@ def test_digits_are_linear_in_the_index():
 
 
 def test_too_long_a_net_is_refused():
-    with pytest.raises(ValueError, match="at most 30 binary digits"):
+    with pytest.raises(ValueError, match="at most 30, the binary digits"):
         SobolNet(1, rng=0).generators(31)
 
 

@@ -6,11 +6,12 @@ K ~ N(1, 1/2) truncated to K >= 0.
 """
 
 from . import hpn_dream, pairs
+from .candidates import candidate_models
 from .compare import compare
 from .dataset import Dataset
 from .family import KineticFamily, prior
 from .fit import ContradictedError, FittedCourse, KineticFit, fit
-from .likelihood import candidate_models, design_matrix, log_likelihood, log_likelihood_block
+from .likelihood import design_matrix, log_likelihood, log_likelihood_block
 
 __all__ = [
     "ContradictedError",

@@ -14,13 +14,16 @@ from .. import _validate
 from .._threads import one_blas_thread
 from ..designs import SBQ, FrankWolfe
 from ..kernels import ExpQuad
-from ..selection import Comparison, Earlier, Family, compare_families
+from ..selection import Comparison, Earlier, Family, Options, compare_families
 from . import _checks
+from .candidates import MOST_MODELS
 from .dataset import Dataset
 from .family import KineticFamily
-from .likelihood import CLOSED_FORM, MOST_MODELS, TRUNCATED, log_likelihood_block
-from .pairs import Models, Pairs, ScreenRules, Survivors, named, survivors, with_screened
+from .likelihood import CLOSED_FORM, TRUNCATED, log_likelihood_block
+from .pairs import Pairs
+from .screening import Models, survivors
 from .sets import Listed, Sets
+from .survivors import ScreenRules, Survivors, named, with_screened
 from .triples import Triples
 from .truncated import MOST_COLUMNS
 
@@ -157,7 +160,7 @@ def compare(
         stages = tuple(size for size in stages if size >= spread) or stages[-1:]
     settings |= options.pop("settings", {})
     result = compare_families(
-        families, n=n, stages=stages, earlier=earlier, spread=spread, settings=settings, **options
+        families, Options(n=n, stages=stages, **options), earlier=earlier, spread=spread, settings=settings
     )
     return with_screened(result, found) if found else result
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _files, _validate
+from .. import _files, _frozen, _html, _validate
 from . import _checks
 
 if TYPE_CHECKING:
@@ -92,10 +92,10 @@ class Dataset:
         rows = _checks.conditions(condition, len(t))
         _checks.time_courses(t, rows)
         for field, value in (
-            ("times", _validate.readonly(t)),
-            ("substrate", _validate.readonly(y_s)),
-            ("phospho", _validate.readonly(y_p)),
-            ("enzymes", _validate.readonly(y_e)),
+            ("times", _frozen.readonly(t)),
+            ("substrate", _frozen.readonly(y_s)),
+            ("phospho", _frozen.readonly(y_p)),
+            ("enzymes", _frozen.readonly(y_e)),
             ("names", labels),
             ("condition", rows),
             ("regulators", None if regulators is None else _checks.known_names(regulators, labels, "regulators")),
@@ -110,6 +110,19 @@ class Dataset:
             f"Dataset({plural(len(self.times), 'time')}, {plural(len(self.names), 'enzyme')}, "
             f"{plural(len(self.conditions), 'condition')})"
         )
+
+    def _repr_html_(self) -> str:
+        """Return a small table, for notebooks."""
+        rows = [
+            ("times", f"{len(self.times)}, from {self.times.min():.4g} to {self.times.max():.4g}"),
+            ("conditions", ", ".join(map(str, self.conditions)) or "1"),
+            ("substrate", f"{self.substrate.min():.4g} to {self.substrate.max():.4g}"),
+            ("phosphorylated", f"{self.phospho.min():.4g} to {self.phospho.max():.4g}"),
+            ("enzymes", f"{len(self.names)}: {', '.join(self.names)}"),
+        ]
+        if self.regulators is not None:
+            rows.append(("true regulators", ", ".join(self.regulators)))
+        return _html.table(rows, "Dataset")
 
     @property
     def conditions(self) -> tuple[str, ...]:

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from .._threads import one_blas_thread
 from ..measures import TruncatedGaussian
 from ..selection import LogScale
+from .candidates import model_indices
 from .dataset import Dataset
 from .kinetics import Increments, IntArray, increments
-from .likelihood import block_at, model_indices
+from .likelihood import block_at
 
 FloatArray = NDArray[np.float64]
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import _validate
+from .. import _html, _validate
 from .._threads import one_blas_thread
 from ..designs.qmc import scrambled_engine
 from . import _checks
@@ -38,7 +38,7 @@ __all__ = ["ContradictedError", "FittedCourse", "KineticFit", "fit"]
 # Points of the prior that are weighed: doubled until 200 of them are effective, for bands that are known to some 5 % of
 # their width; at the last size a likelihood a thousand times narrower than the prior still has dozens.
 _FIRST, _LAST, _EFFECTIVE = 2**12, 2**17, 200.0
-# Draws of (sigma, V) from which one with V >= 0 is picked for each K.
+# Draws of (sigma, V) from which one with V >= 0 is picked for each K: where one in fourteen is, 99 % of the K have one.
 _TRIES = 64
 
 
@@ -116,6 +116,13 @@ class KineticFit:
     def __repr__(self) -> str:
         name = "{" + ", ".join(self.model) + "}"
         return f"<KineticFit of {name}: {len(self.constants)} draws, {len(self.courses)} condition(s)>"
+
+    def _repr_html_(self) -> str:
+        """Return the posterior of the constants, for notebooks."""
+        names = ["dephosphorylation", *self.model]
+        spread = np.quantile(self.constants, [0.05, 0.5, 0.95], axis=0).T
+        rows = [[name, *(f"{q:.3g}" for q in row)] for name, row in zip(names, spread, strict=True)]
+        return _html.grid(["Michaelis constant K", "5 %", "median", "95 %"], rows, "{" + ", ".join(self.model) + "}")
 
     def plot(self, axes: Any = None, *, condition: str | None = None) -> list[Axes]:
         """Draw the measured course and rates with the fitted ones; see :func:`fwbq.plots.kinetic_fit`."""

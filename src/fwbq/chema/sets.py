@@ -11,12 +11,14 @@ import numpy as np
 
 from .dataset import Dataset
 from .kinetics import IntArray
-from .pairs import any_sets, likely, sifted
-from .sieve import AT_ONCE, Found, Look
+from .likely import any_sets, likely
+from .screening import sifted
+from .sifter import AT_ONCE, Found, Look
 
 __all__ = ["Listed", "Sets"]
 
-# Models of a list that are evaluated first, to learn how large the leading evidences are.
+# Models of a list that are evaluated first, to learn how large the leading evidences are: as many as are compared
+# without a screen.
 _PILOT = 5_000
 
 

@@ -122,12 +122,14 @@ def from_tidy(
         table = table[table["condition"].isin(wanted)]
     starred = f"{substrate}*" if phospho is None else phospho
     variables = list(dict.fromkeys(table["variable"]))
-    _need(starred, variables, "phosphorylated substrate", "phospho")
+    if starred == substrate:
+        _checks.fail(f"`phospho` and `substrate` are both {substrate!r}: name the two forms of the substrate")
     if total is None:
         _need(
             substrate, variables, "unphosphorylated substrate", "substrate",
             "; if only the phosphorylated form was measured, state the total amount with `total`",
         )  # fmt: skip
+    _need(starred, variables, "phosphorylated substrate", "phospho")
     chosen = (
         [v for v in variables if v not in (substrate, starred)]
         if enzymes is None

@@ -22,20 +22,19 @@ import numpy as np
 from .._threads import one_blas_thread
 from .dataset import Dataset
 from .kinetics import Base, BoolArray, Columns, FloatArray, Increments, IntArray, increments
-from .pairs import (
+from .likely import any_sets, likely
+from .pair_blocks import (
     COLLINEAR,
     COLUMNS,
     ROWS,
     BlockLikelihood,
     Factors,
     above_diagonal,
-    any_sets,
     constant_part,
-    likely,
     places_in,
     unit_of,
 )
-from .sieve import Found, Look, Sifter
+from .sifter import Found, Look, Sifter
 
 __all__ = ["Triples"]
 

@@ -13,30 +13,49 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from .. import __version__
+from . import outputs
 from .console import in_flags, say
 
 #: Longest text of an error: a sentence or two are read, a cell of ten megabytes that was quoted in it is not.
 _LONGEST = 1000
 
 
+#: What the help shows as the value of an option, in place of the type that Python has for it.
+_VALUES = {
+    "N": ("n", "max_enzymes", "workers", "seed", "candidates", "burn", "dim"),
+    "NUMBER": ("tol", "timeout", "total", "level", "stop"),
+    "NUMBERS": ("start", "scale"),
+    "NAME": ("substrate", "phospho"),
+    "mean": ("replicates",),
+    "NAMES": ("enzymes", "conditions"),
+    "MEASURE": ("measure", "prior"),
+    "KERNEL": ("kernel",),
+    "FILE": ("journal", "output", "plot", "archive"),
+    "DIRECTORY": ("out",),
+}
+
+
 class _Command(TyperCommand):
-    """A command whose help shows no value for options that take none."""
+    """A command whose help speaks of numbers, names and files, and shows no value for options that take none."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        return _plain_flags(super().get_params(ctx))
+        return _in_words(super().get_params(ctx))
 
 
 class _Commands(TyperGroup):
     """The same for the program itself."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        return _plain_flags(super().get_params(ctx))
+        return _in_words(super().get_params(ctx))
 
 
-def _plain_flags(parameters: list[Any]) -> list[Any]:
+def _in_words(parameters: list[Any]) -> list[Any]:
+    words = {name: word for word, names in _VALUES.items() for name in names}
     for each in parameters:
         if getattr(each, "is_flag", False):
             each.metavar = ""
+        elif each.param_type_name == "option" and each.metavar is None:
+            each.metavar = words.get(each.name)
     return parameters
 
 
@@ -106,7 +125,9 @@ def _flags(arguments: Sequence[str]) -> dict[str, str]:
                 f"{parameter.name}=True": parameter.opts[0],
                 f"{parameter.name}=False": parameter.secondary_opts[0],
             }
-    return {**flags, "rng": "--seed"} if "seed" in flags else flags
+    # Names that a command gives to parameters of the library.
+    renamed = {"rng": "seed", "evidence": "method"}
+    return flags | {name: flags[own] for name, own in renamed.items() if own in flags and name not in flags}
 
 
 def _report(error: Exception, flags: dict[str, str]) -> int:
@@ -120,8 +141,7 @@ def _report(error: Exception, flags: dict[str, str]) -> int:
     if hasattr(error, "format_message"):  # wrong usage, told by the parser
         context = getattr(error, "ctx", None)
         hint = f" (see {context.command_path} --help)" if context is not None else ""
-        # Typer hands on the words of the library that converts values; the kind of its error says nothing.
-        return _fail(error.format_message().replace("Value error, ", "") + hint, 2)
+        return _fail((_not_a_number(error) or error.format_message().replace("Value error, ", "")) + hint, 2)
     if isinstance(error, RecursionError):
         return _fail("the input is nested too deeply to be read: write it with fewer brackets", 2)
     if isinstance(error, EvaluationError | RuntimeError) and not isinstance(error, JournalError):
@@ -134,6 +154,20 @@ def _report(error: Exception, flags: dict[str, str]) -> int:
     ):
         return _fail(str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error), 2, flags)
     return _fail(f"{type(error).__name__}: {error}", 1)
+
+
+def _not_a_number(error: Any) -> str | None:
+    """Return one sentence for a text that is not the number it should be; None for any other wrong usage.
+
+    Typer may convert by a library whose messages speak of parsing strings; what it was given is in the cause.
+    """
+    cause, parameter = error.__cause__ or error.__context__, getattr(error, "param", None)
+    if parameter is None or not hasattr(cause, "errors"):
+        return None
+    found = cause.errors()[0]
+    kinds = {"int": "a whole number", "float": "a number", "greater_than_equal": "a whole number >= 0"}
+    kind = next((words for name, words in kinds.items() if str(found["type"]).startswith(name)), None)
+    return None if kind is None else f"{parameter.opts[0]} must be {kind}, got {str(found['input'])!r}"
 
 
 def _fail(text: str, code: int, flags: dict[str, str] | None = None) -> int:
@@ -225,12 +259,16 @@ def select(
         float | None, typer.Option(help="Total substrate T when only the phospho form was measured: y_S = T - y_S*.")
     ] = None,
     conditions: Annotated[str | None, typer.Option(help="Only these conditions, separated by commas.")] = None,
-    replicates: Annotated[
-        str | None, typer.Option(help='"mean" averages replicates; otherwise they are refused.')
-    ] = None,
+    replicates: Annotated[str | None, typer.Option(help="Average replicates; otherwise they are refused.")] = None,
     max_enzymes: Annotated[int, typer.Option(help="Most enzymes in a model.")] = 2,
     n: Annotated[int, typer.Option("--n", "-n", help="Most points for each model.")] = 200,
-    stop: Annotated[float | None, typer.Option(help="Stop when P(MAP) reaches this level.")] = None,
+    stop: Annotated[
+        float | None,
+        typer.Option(
+            help="Stop when P(MAP), the probability that the leading model is the best given the numerical error, "
+            "reaches this, e.g. 0.95."
+        ),
+    ] = None,
     method: Annotated[
         Literal["log", "fwbq", "fwlsbq", "sbq"],
         typer.Option(
@@ -257,9 +295,9 @@ def select(
 
     reading: dict[str, Any] = {
         "phospho": phospho,
-        "enzymes": _split(enzymes),
+        "enzymes": _split(enzymes, "enzymes"),
         "total": total,
-        "conditions": _split(conditions),
+        "conditions": _split(conditions, "conditions"),
         "replicates": replicates,
     }
     dataset = read_data(data, substrate, **reading)
@@ -270,8 +308,14 @@ def select(
     )  # fmt: skip
 
 
-def _split(text: str | None) -> list[str] | None:
-    return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
+def _split(text: str | None, option: str) -> list[str] | None:
+    """Return the names in a list separated by commas."""
+    if text is None:
+        return None
+    names = [part.strip() for part in text.split(",") if part.strip()]
+    if not names:
+        raise ValueError(f"`{option}` names nothing: write names separated by commas, or leave it out")
+    return names
 
 
 @app.command(
@@ -284,7 +328,7 @@ def _split(text: str | None) -> list[str] | None:
 def integrate(
     function: Annotated[str, typer.Argument(help="package.module:function, found from the current directory.")],
     measure: Annotated[str, typer.Option(help=_MEASURE_HELP)],
-    n: Annotated[int | None, typer.Option("--n", "-n", help="Number of evaluations.")] = None,
+    n: Annotated[int | None, typer.Option("--n", "-n", help="Number of evaluations; 100 by default.")] = None,
     tol: Annotated[float | None, typer.Option(help="Stop when half the 95 % interval is at most this.")] = None,
     method: Annotated[
         Literal["auto", "process", "net"],
@@ -467,6 +511,7 @@ def paper(
     from ..studies.paper import FIGURES, make_each
     from .workers import executor
 
+    outputs.directory(out, "out")
     names = list(FIGURES) if figure == "all" else [figure]
     with executor(workers, dask) as where, Progress(len(names), "paper", progress) as bar:
         for name, files in make_each(names, out, seed=seed, method=method, executor=where):
@@ -486,8 +531,8 @@ def data(
     """Fetch the public HPN-DREAM time courses, or write the simulated example, as tidy CSV."""
     from ..chema import Dataset, hpn_dream
 
+    outputs.directory(directory, "directory")
     if name == "example":
-        directory.mkdir(parents=True, exist_ok=True)
         path = directory / "simulated26.csv"
         Dataset.example().to_csv(path)
         say(f"{path}  26 enzymes, simulated; the true regulators are {', '.join(Dataset.example().regulators or ())}")

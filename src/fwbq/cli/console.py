@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,6 +27,11 @@ def say(text: str = "") -> None:
     sys.stdout.write(text + "\n")
 
 
+def say_wrapped(text: str) -> None:
+    """Print a long sentence: broken between words on a terminal, on one line elsewhere."""
+    say(textwrap.fill(text, shutil.get_terminal_size().columns, break_on_hyphens=False) if is_terminal() else text)
+
+
 def say_json(value: Any) -> None:
     """Print a JSON document."""
     sys.stdout.write(json.dumps(value, indent=2, default=plain, allow_nan=True) + "\n")
@@ -42,11 +49,16 @@ def plain(value: Any) -> Any:
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table: drawn by rich on a terminal, aligned plain text elsewhere; the first column is left-aligned."""
     if is_terminal():
+        from rich.box import SIMPLE_HEAD
         from rich.console import Console
         from rich.markup import escape
         from rich.table import Table
 
-        drawn = Table(title=escape(title), title_justify="left", title_style="bold", header_style="bold")
+        # Without lines between the columns six of them fit a terminal of 80 characters.
+        drawn = Table(
+            title=escape(title), title_justify="left", title_style="bold", header_style="bold", box=SIMPLE_HEAD,
+            pad_edge=False, padding=(0, 1, 0, 0),
+        )  # fmt: skip
         for i, column in enumerate(columns):
             drawn.add_column(
                 escape(column), justify="left" if i == 0 else "right", overflow="ellipsis" if i == 0 else "fold"

@@ -8,7 +8,7 @@ from typing import Literal
 from .. import _validate
 from .._reason import Reason
 from ..inference import evidence
-from . import expressions
+from . import expressions, outputs
 from .console import NOT_CERTAIN, in_flags, say, say_json
 from .integral import load_function
 from .workers import Travelling, executor
@@ -92,10 +92,7 @@ def _check_figure(path: Path) -> None:
     from matplotlib.backend_bases import FigureCanvasBase
 
     known = FigureCanvasBase.filetypes
-    if path.suffix.lower().removeprefix(".") not in known:
-        raise ValueError(f"`plot` {str(path)!r} must end in .png, .pdf, .svg or another of {', '.join(sorted(known))}")
-    if not path.parent.is_dir():
-        raise ValueError(f"`plot` {str(path)!r}: the directory {str(path.parent)!r} does not exist; create it first")
+    outputs.file(path, "plot", known, f".png, .pdf, .svg or another of {', '.join(sorted(known))}")
 
 
 def _numbers(text: str | None, name: str) -> list[float] | None:

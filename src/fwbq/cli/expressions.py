@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import inspect
 import json
+import re
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +23,7 @@ _MEASURES: dict[str, Callable[..., Measure]] = {
     "mixture": measures.GaussianMixture,
     "truncated": measures.TruncatedGaussian,
     "uniform": measures.Uniform,
-    "empirical": measures.Empirical,
+    "empirical": lambda points, weights=None: _empirical(points, weights),
 }
 _KERNELS: dict[str, Callable[..., Kernel]] = {
     "expquad": kernels.ExpQuad,
@@ -66,9 +68,13 @@ def _measure(text: str) -> Measure:
                 f"`measure` product takes distributions only, got {next(iter(kwargs))}=...: write it in "
                 "the brackets of a distribution, e.g. product(norm(loc=0, scale=2))"
             )
-        return measures.Product([_frozen(arg) for arg in args])
+        if not args:
+            raise ValueError(
+                "`measure` product needs a distribution for each coordinate: product(norm(0, 1), gamma(2))"
+            )
+        return _product([_frozen(arg) for arg in args], [ast.unparse(arg) for arg in args])
     if name.lower() not in _MEASURES and _family(name) is not None:
-        return measures.Product([_frozen_from(name, args, kwargs)])
+        return _product([_frozen_from(name, args, kwargs)], [text.strip()])
     return _make(
         _MEASURES,
         "measure",
@@ -76,6 +82,23 @@ def _measure(text: str) -> Measure:
         [_literal(a, "measure") for a in args],
         {k: _literal(v, "measure") for k, v in kwargs.items()},
     )
+
+
+def _product(distributions: list[Any], texts: list[str]) -> Measure:
+    """Return the product; a distribution that cannot be used is named as it was written."""
+    try:
+        return measures.Product(distributions)
+    except (TypeError, ValueError) as error:
+        told = str(error)
+        for i, text in enumerate(texts):
+            told = told.replace(f"`distributions[{i}]`", f"`{_shortened(text)}`")
+        raise ValueError(told) from error
+
+
+def _empirical(points: Any, weights: Any = None) -> Measure:
+    if not (isinstance(points, list) and points and all(isinstance(point, list) for point in points)):
+        raise ValueError("points must be a list of points, each a list of its coordinates: [[0], [1], [2.5]]")
+    return measures.Empirical(points, weights)
 
 
 def kernel(text: str) -> Kernel:
@@ -93,8 +116,13 @@ def kernel(text: str) -> Kernel:
 
 
 def _kernel(node: ast.expr) -> Any:
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mult):
+    if isinstance(node, ast.BinOp | ast.UnaryOp):
+        if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add | ast.Mult):
+            raise ValueError(f"`kernel` {_shortened(ast.unparse(node))!r}: {_COMBINED}")
         left, right = _kernel(node.left), _kernel(node.right)
+        mixed = isinstance(left, Kernel) is not isinstance(right, Kernel)
+        if (mixed and isinstance(node.op, ast.Add)) or _not_positive(left, right):
+            raise ValueError(f"`kernel` {_shortened(ast.unparse(node))!r}: {_COMBINED}")
         return left + right if isinstance(node.op, ast.Add) else left * right
     if isinstance(node, ast.Constant):
         if type(node.value) not in (int, float):
@@ -108,6 +136,15 @@ def _kernel(node: ast.expr) -> Any:
         [_literal(a, "kernel") for a in args],
         {k: _literal(v, "kernel") for k, v in kwargs.items()},
     )
+
+
+_COMBINED = (
+    "kernels can be added, multiplied with each other and with a positive number, e.g. 2 * expquad(1) + matern32(1)"
+)
+
+
+def _not_positive(*parts: Any) -> bool:
+    return any(not isinstance(part, Kernel) and not 0.0 < part < float("inf") for part in parts)
 
 
 def _parse(text: str, what: str) -> ast.expr:
@@ -132,7 +169,8 @@ def _call(node: ast.expr, what: str) -> tuple[str, list[ast.expr], dict[str, ast
         or not isinstance(node.func, ast.Name)
         or any(k.arg is None for k in node.keywords)
     ):
-        raise ValueError(f"`{what}` must be a name with arguments in brackets, e.g. {_EXAMPLES[what]}")
+        shown = _shortened(ast.unparse(node))
+        raise ValueError(f"`{what}` {shown!r} must be a name with arguments in brackets, e.g. {_EXAMPLES[what]}")
     return node.func.id, list(node.args), {str(k.arg): k.value for k in node.keywords}
 
 
@@ -184,7 +222,9 @@ def _takes(what: str, name: str, parameters: list[str]) -> str:
 def _make(known: dict[str, Callable[..., T]], what: str, name: str, args: list[Any], kwargs: dict[str, Any]) -> T:
     if name.lower() not in known:
         also = ", product, and the continuous distributions of scipy.stats" if what == "measure" else ""
-        raise ValueError(f"`{what}` {name!r} is not known; there are {', '.join(known)}{also}")
+        near = difflib.get_close_matches(name.lower(), known, n=1)
+        meant = f"did you mean {near[0]}? There" if near else "there"
+        raise ValueError(f"`{what}` {name!r} is not known; {meant} are {', '.join(known)}{also}")
     make = known[name.lower()]
     signature = inspect.signature(make)
     try:
@@ -194,7 +234,9 @@ def _make(known: dict[str, Callable[..., T]], what: str, name: str, args: list[A
     try:
         return make(*args, **kwargs)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"`{what}` {name}: {error}") from error
+        # The names in the message are arguments of this call, not flags.
+        told = re.sub("`([^`]+)`", r"\1", str(error))
+        raise ValueError(f"`{what}` {name}: {told}") from error
 
 
 def _default(parameter: inspect.Parameter) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from .. import _validate
 from ..integration import integrate
 from . import expressions
-from .console import NOT_CERTAIN, say, say_json, table
+from .console import NOT_CERTAIN, in_flags, say, say_json, table
 from .workers import Travelling, executor
 
 
@@ -25,13 +25,26 @@ def load_function(name: str) -> Any:
         sys.path.insert(0, "")
     try:
         found: Any = import_module(module)
-    except ImportError as error:
-        raise ValueError(f"`function` {name!r}: module {module!r} cannot be imported: {error}") from error
+    except Exception as error:  # a module of the user's may raise anything
+        raise ValueError(f"`function` {name!r}: {_why_not_imported(module, error)}") from error
     for part in attribute.split("."):
         if not hasattr(found, part):
             raise ValueError(f"`function` {name!r}: module {module!r} has no {attribute!r}")
         found = getattr(found, part)
     return _validate.function(found, "function")
+
+
+def _why_not_imported(module: str, error: Exception) -> str:
+    """Return what went wrong while a module was imported, and what to do."""
+    told = f"module {module!r} cannot be imported: "
+    if isinstance(error, ModuleNotFoundError) and error.name is not None:
+        if module == error.name or module.startswith(error.name + "."):
+            file = f"{error.name.replace('.', '/')}.py"
+            return f"{told}there is no {file} here and no installed package of this name; change to its directory"
+        return f"{told}it imports {error.name!r}, which is not installed"
+    if isinstance(error, SyntaxError):
+        return f"{told}line {error.lineno} of {error.filename} is not valid Python ({error.msg})"
+    return f"{told}it raised {type(error).__name__}: {error}"
 
 
 def integrate_and_print(
@@ -85,5 +98,5 @@ def integrate_and_print(
             for i, (m, s, a, b) in enumerate(zip(means, sds, lows, highs, strict=True))
         ]
         table(f"{function} under {measure}", ["integral", "mean", "sd", f"{level:.0%} interval"], rows)
-        say(result.reason.with_count(result.n_evaluations, result.status))
+        say(in_flags(result.reason.with_count(result.n_evaluations, result.status), {"n": "--n", "tol": "--tol"}))
     return 0 if result.success else NOT_CERTAIN

@@ -10,10 +10,10 @@ import numpy as np
 
 from .. import _warnings, designs
 from ..embeddings import embed
-from ..kernels import ExpQuad
+from ..kernels import ExpQuad, Kernel
 from ..measures import Measure
 from ..rules import PriorMean, Rule, bayes_rule, simplex_rule, uniform_rule
-from . import expressions
+from . import expressions, outputs
 from .console import say, say_json
 
 _DESIGNS: dict[str, Callable[..., Any]] = {
@@ -35,6 +35,21 @@ def default_kernel(measure: Measure) -> ExpQuad:
     return ExpQuad(np.where(measure.scale > 0.0, measure.scale, 1.0))
 
 
+def _embedded(kernel: Kernel, measure: Measure) -> Any:
+    """Return the embedding; where there is none, say which kernels and measures go together by their names here."""
+    try:
+        return embed(kernel, measure)
+    except (TypeError, ValueError) as error:
+        if "no embedding" not in str(error):
+            raise
+        reason = str(error).split(": ", 1)[1].split(". ")[0]
+        raise ValueError(
+            f"`kernel` cannot be integrated under `measure`: {reason}; expquad goes with every measure, matern12 to "
+            "matern52 with every one but a gaussian or mixture of correlated coordinates, periodic with one on the "
+            "unit cube, such as uniform(lower=[0], upper=[1])"
+        ) from error
+
+
 def rule_and_write(
     measure: str,
     output: Path,
@@ -49,10 +64,9 @@ def rule_and_write(
     as_json: bool,
 ) -> int:
     """Make the rule, save it by the suffix of `output`, and say what it is."""
-    if output.suffix.lower() not in (".json", ".npz", ".csv"):
-        raise ValueError(f"`--output` {str(output)!r} must end in .json, .npz or .csv")
+    outputs.file(output, "--output", ("json", "npz", "csv"), ".json, .npz or .csv")
     where = expressions.measure(measure)
-    embedding = embed(default_kernel(where) if kernel is None else expressions.kernel(kernel), where)
+    embedding = _embedded(default_kernel(where) if kernel is None else expressions.kernel(kernel), where)
     chosen = _DESIGNS[design](embedding, candidates, seed, prior_mean)
     made: Rule
     if weights == "design":

@@ -12,7 +12,8 @@ from ..chema.compare import Method
 from ..report.decision import decision
 from ..selection import Comparison
 from ..studies import models
-from .console import NOT_CERTAIN, say, say_json, shorten, table
+from . import outputs
+from .console import NOT_CERTAIN, say, say_json, say_wrapped, shorten, table
 from .workers import executor
 
 _SHOWN = 10
@@ -30,7 +31,7 @@ def read_data(
 ) -> Dataset:
     """Read a tidy CSV or, when its columns begin with TR:, DA: or DV:, a MIDAS file."""
     if not path.exists():
-        raise ValueError(f"`data` {str(path)!r} does not exist")
+        raise ValueError(f"`data` {str(path)!r} does not exist: check its name and the directory")
     if not path.is_file():
         raise ValueError(f"`data` {str(path)!r} must be a file that can be read twice: save the table to a file first")
     reader = Dataset.from_midas if _reader(path) == "from_midas" else Dataset.from_csv
@@ -85,7 +86,7 @@ def compare_and_write(
 
     `source` is Python that makes the data set, for the report.
     """
-    out.mkdir(parents=True, exist_ok=True)
+    outputs.directory(out, "out")
     settings = {"command": command, "data": source}
     with executor(workers, dask) as where:
         found = compare(
@@ -99,7 +100,7 @@ def compare_and_write(
         say_json(summary(found) | {"files": [str(path) for path in written]})
     else:
         print_ranking(found)
-        say(f"written to {out}: {', '.join(path.name for path in written)}")
+        say_wrapped(f"written to {out}: {', '.join(path.name for path in written)}")
     return NOT_CERTAIN if stop is not None and found.map_probability < stop else 0
 
 
@@ -145,7 +146,7 @@ def summary(found: Comparison) -> dict[str, Any]:
 def print_ranking(found: Comparison) -> None:
     """Print the decision, and the leading models with their uncertainty."""
     for sentence in decision(found).sentences:
-        say(sentence)
+        say_wrapped(sentence)
     say()
     frame = found.to_frame().head(_SHOWN)
     rows = [

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .. import _files
 from ..thinning import thin
+from . import outputs
 from .console import say, say_json
 
 SUFFIXES = (".csv", ".npy")
 
 
-def _check(path: Path, name: str) -> None:
-    if path.suffix.lower() not in SUFFIXES:
-        raise ValueError(f"`{name}` {str(path)!r} must end in .csv or .npy")
-
-
 def _read(path: Path) -> tuple[Any, list[str]]:
     """Return the states (N, d) and the names of the coordinates."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise ValueError(f"`chain` {str(path)!r} must end in .csv or .npy")
     if not path.is_file():
-        raise ValueError(f"`chain` {str(path)!r} is not a file")
+        raise ValueError(f"`chain` {str(path)!r} is not a file: check its name and the directory")
     if path.suffix.lower() == ".npy":
         try:
             states: Any = np.load(path, mmap_mode="r")
@@ -60,18 +60,20 @@ def _is_number(text: str) -> bool:
 
 def thin_and_write(chain: Path, output: Path, *, n: int, burn: int, seed: int, as_json: bool) -> int:
     """Thin the chain, write the states chosen by the suffix of `output`, and say how close they are."""
-    _check(chain, "chain")
-    _check(output, "--output")
+    outputs.file(output, "--output", ("csv", "npy"), ".csv or .npy")
     states, names = _read(chain)
     if not 0 <= burn < len(states):
         raise ValueError(f"`--burn` must be at least 0 and less than the {len(states)} states, got {burn}")
     chosen = thin(states[burn:], n, rng=seed)
     if output.suffix.lower() == ".npy":
-        np.save(output, chosen.points)
+        content = io.BytesIO()
+        np.save(content, chosen.points)
+        _files.write(output, content.getvalue())
     else:
         import pandas as pd
 
-        pd.DataFrame(chosen.points, columns=names).to_csv(output, index=False, float_format="%.17g")
+        frame = pd.DataFrame(chosen.points, columns=names)
+        _files.write(output, frame.to_csv(index=False, float_format="%.17g"))
     facts = {
         "states": len(states) - burn, "points": len(chosen), "dimension": int(chosen.points.shape[1]),
         "mmd": chosen.mmd, "mmd_every": chosen.mmd_every, "index": (chosen.index + burn).tolist(),

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .. import _validate
+from .. import _extras, _validate
 
 #: Seconds to wait for a scheduler to answer.
 _PATIENCE = 10
@@ -43,7 +43,7 @@ def executor(workers: int = 1, dask: str | None = None) -> Iterator[Executor | N
         with ProcessPoolExecutor(count) as pool:
             yield pool
         return
-    distributed = _validate.extra("distributed", "dask", "`dask`")
+    distributed = _extras.load("distributed", "dask", "`dask`")
     if dask == "local":
         cluster = distributed.LocalCluster(
             n_workers=count if count > 1 else os.cpu_count(), threads_per_worker=1, dashboard_address=None

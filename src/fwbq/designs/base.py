@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _html, _validate, _warnings
+from .. import _frozen, _html, _validate, _warnings
 from .._lock import Lock
 from .._threads import one_blas_thread
 from ..embeddings import Embedding
@@ -74,7 +74,7 @@ class PointSequence(ABC):
 
     def __init__(self, dim: int, known: ArrayLike | None = None) -> None:
         given = np.empty((0, dim)) if known is None else _validate.points(known, "known", dim)
-        self._known = _validate.readonly(given)
+        self._known = _frozen.readonly(given)
         self._lock = Lock()
         self._points = np.empty((16, dim))
         self._index: list[int] = []

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg.blas import daxpy
 
-from .. import _validate
+from .. import _frozen, _validate
 from ..measures import Empirical
 from .base import FloatArray
 
@@ -59,7 +59,7 @@ def candidate_points(
     else:
         points = _validate.points(candidates, "candidates", embedding.dim)
         _validate.at_least_one_point(points, "candidates")
-    return _validate.readonly(points)
+    return _frozen.readonly(points)
 
 
 class FirstRow:

@@ -29,7 +29,10 @@ def prior_mean_for(embedding: Embedding, prior_mean: str | None) -> PriorMean:
         return "constant" if embedding.variance == 0.0 else "zero"
     prior_mean = cast("PriorMean", _validate.choice(prior_mean, "prior_mean", PRIOR_MEANS))
     if prior_mean == "zero" and embedding.variance == 0.0:
-        raise _validate.needs_constant_mean("prior_mean")
+        raise ValueError(
+            "`prior_mean` must be 'constant' for an embedding whose mean element is zero (a Stein kernel): with a zero "
+            "prior mean the integral is known to be 0 and every weight is 0"
+        )
     return prior_mean
 
 

@@ -71,8 +71,12 @@ class QMC(EqualWeightDesign):
         dim = embedding.measure.uniform_dim
         generator = _validate.generator(rng).spawn(1)[0]
         if self._sequence == "lattice":
-            use = "use 'sobol' or 'halton'"
-            self._shift = generator.random(_validate.limited(dim, len(LATTICE_VECTOR), "sequence", "coordinates", use))
+            if dim > len(LATTICE_VECTOR):
+                raise ValueError(
+                    f"`sequence` 'lattice' has at most {len(LATTICE_VECTOR)} coordinates, the measure has {dim}: use "
+                    "'sobol' or 'halton'"
+                )
+            self._shift = generator.random(dim)
         else:
             self._engine = scrambled_engine(self._sequence, dim, generator)
 

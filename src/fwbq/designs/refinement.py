@@ -73,9 +73,7 @@ def refine(rule: Rule, *, max_iterations: int = MAX_ITERATIONS, max_abs_weights:
     ('bayes', True)
     """
     _validate.instance(rule, "rule", Rule, "pass e.g. fwbq.bayes_rule(embedding, points)")
-    embedding = rule.embedding
-    if embedding is None:
-        raise _validate.no_embedding("rule")
+    embedding = rule.known_embedding
     max_iterations = _validate.count(max_iterations, "max_iterations")
     if rule.kind == "bayes":
         weigh = bayes_weights(rule.prior_mean)
@@ -105,7 +103,10 @@ class Descent:
 def movable(embedding: Embedding) -> None:
     """Refuse a measure whose support is a sample."""
     if isinstance(embedding.measure, Empirical):
-        raise _validate.fixed_support()
+        raise ValueError(
+            "points under an `Empirical` measure cannot be moved, because its support is the sample: choose among the "
+            "sample points with SBQ, RandomPivot or BlendedPairwise"
+        )
 
 
 def _fixed(weights: FloatArray) -> Weigh:

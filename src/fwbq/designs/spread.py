@@ -7,7 +7,6 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import _validate
 from .._quasi_random import quasi_random
 from ..kernels import Matern52
 from ..measures import Empirical, Measure, as_measure
@@ -78,10 +77,7 @@ class Spread(PointSequence):
         finite = np.isfinite(log_density)
         top = log_density[finite].max() if finite.any() else 0.0
         self._tilt = np.exp(TEMPER * np.minimum(log_density - top, 0.0))
-        places, there = (
-            np.ascontiguousarray(_validate.mapped(coordinates.forward(x), "coordinates"))
-            for x in (self._candidates, self._known)
-        )
+        places, there = (np.ascontiguousarray(_finite(coordinates.forward(x))) for x in (self._candidates, self._known))
         self._factor = PartialCholesky(Matern52(1.0), places, there)
 
     def _extend(self, n: int) -> None:
@@ -94,3 +90,12 @@ class Spread(PointSequence):
                 break
             self._factor.add(best)
             self._append(self._candidates[best], index=best)
+
+
+def _finite(places: FloatArray) -> FloatArray:
+    if not np.isfinite(places).all():
+        raise ValueError(
+            "`coordinates` must map the whole support of the measure to finite numbers: LogScale is for parameters "
+            ">= 0, Standard for all others"
+        )
+    return places

@@ -182,7 +182,10 @@ def registered(kernel: Kernel, measure: object) -> Builder | None:
 def refuse(kernel: Kernel, measure: Measure, reason: str) -> TypeError:
     """Return the error that says why a pair has no embedding and which pairs have one."""
     possible = [f"{k.__name__} x {m.__name__}" for k, m in available() if k in (type(kernel), Kernel)]
-    return _validate.no_pair(type(kernel).__name__, type(measure).__name__, reason, possible)
+    return TypeError(
+        f"`kernel` {type(kernel).__name__} has no embedding under `measure` {type(measure).__name__}: {reason}. What "
+        f"can be embedded: {', '.join(possible)}; every kernel can be embedded under Empirical(measure.sample(n))"
+    )
 
 
 def available() -> list[tuple[type[Kernel], type[Measure]]]:

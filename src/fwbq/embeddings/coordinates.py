@@ -10,8 +10,9 @@ from ..kernels.composite import products_of_others
 from ..measures import Gaussian, Measure, Product, TruncatedGaussian, Uniform
 from ..measures.distributions import parameters
 from .base import Embedding, refuse, register
+from .density import Density, UniformOnInterval
 from .distribution import DistributionDensity
-from .line import Density, Line, UniformOnInterval, embed_line
+from .line import Line, embed_line
 from .normal import NormalOnInterval
 from .quadrature import of_difference, periodic
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from scipy.special import eval_legendre
 
-from .. import _validate
 from .._validate import Array
 from ..measures.distributions import parameters
-from .line import NODES, TO_SERIES, Density, Side, panel_nodes
+from .density import Density, Side
+from .panels import NODES, TO_SERIES, not_converged, panel_nodes
 
 # Values at the nodes of a panel -> values at the nodes of its two halves, by the interpolating polynomial.
 _HALVES = np.concatenate([0.5 * (NODES - 1.0), 0.5 * (NODES + 1.0)])
@@ -83,7 +83,11 @@ class DistributionDensity(Density):
             sides.append(replace(side, origin=float(loc) + float(scale) * origin, scale=sign * float(scale)))
         mass = sum(_mass(side) for side in sides)
         if not abs(mass - 1.0) < 1e-8:
-            raise _validate.not_a_density(p.dist.name, mass)
+            raise ValueError(
+                f"`distributions` holds {p.dist.name}, whose density integrates to {mass:.10g} instead of 1 by "
+                "quadrature: it has a spike or an atom that its quartiles do not show, or its pdf is inaccurate; use "
+                "Empirical with a sample of it"
+            )
         return tuple(sides)
 
 
@@ -204,7 +208,7 @@ def _resolve(side: Side, name: str) -> Side:
             break
         if np.count_nonzero(unresolved) > _MOST:
             # A density that does not decay, as that of the circular vonmises, or that is noise throughout.
-            raise _validate.not_converged(f"the density of {name}", _RESOLVED)
+            raise not_converged(f"the density of {name}", _RESOLVED)
         done.append(middle[unresolved])
         left, right = (
             np.concatenate([left[unresolved], middle[unresolved]]),

@@ -9,7 +9,8 @@ from .._validate import Array
 from ..kernels import ExpQuad
 from ..measures.standard_normal import scaled_mass
 from .base import register
-from .line import Line, UniformOnInterval
+from .density import UniformOnInterval
+from .line import Line
 from .normal import NormalLine, NormalOnInterval
 
 

@@ -16,8 +16,9 @@ from .._validate import Array
 from ..kernels import Matern, Matern12, Matern32, Matern52
 from ..measures.standard_normal import central_moments, decaying_moments, half_line_moments
 from .base import register
+from .density import UniformOnInterval
 from .exp_quad import layers
-from .line import Line, UniformOnInterval
+from .line import Line
 from .normal import NormalLine, NormalOnInterval
 
 # Within so many standard deviations of the mean the exponents stay below 50: their rounding costs two digits at most.

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from .._validate import Array
 from ..measures.standard_normal import scaled_mass
-from .line import Density, Line, Side
+from .density import Density, Side
+from .line import Line
 
 _SQRT_2PI = sqrt(2.0 * np.pi)
 # Edges of the panels of a Gaussian: how far the logarithm of the density has fallen from the peak. Between neighbours

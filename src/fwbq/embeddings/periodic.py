@@ -7,7 +7,9 @@ import numpy as np
 from .._validate import Array
 from ..kernels import PeriodicSobolev
 from .base import register
-from .line import Line, UniformOnInterval, panel_nodes
+from .density import UniformOnInterval
+from .line import Line
+from .panels import panel_nodes
 
 
 @register([PeriodicSobolev], [UniformOnInterval], "closed form")

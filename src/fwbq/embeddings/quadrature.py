@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from .._validate import Array
 from ..kernels import ExpQuad, Kernel, Matern, PeriodicSobolev, ProductKernel
 from .base import register
+from .density import Density, Side, UniformOnInterval
 from .distribution import DistributionDensity
-from .line import ORDER, Density, Line, Side, UniformOnInterval, panel_nodes
+from .line import Line
 from .normal import NormalOnInterval
+from .panels import ORDER, panel_nodes
 
 Function = Callable[[Array], Array]
 Index = NDArray[np.intp]

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from .executors import DesertedError, ResultLost, Workers
 
-# How often a task is handed out again that somebody else cancelled (a restarted Dask scheduler, for example).
+# How often a task is handed out again that somebody else cancelled (a restarted Dask scheduler, for example). A
+# scheduler that is restarted a third time during one call would not let it finish.
 _RESUBMISSIONS = 2
 
 

@@ -4,12 +4,11 @@ The answer of a run depends on the points and on f alone. Batches are cut into c
 number of workers nor what the journal holds, results are put back in the order of the points, and what failed is named.
 """
 
-import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor
+from collections.abc import Callable
+from concurrent.futures import Executor
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -19,110 +18,17 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _validate
 from .._threads import users_blas_threads
 from ..measures import Measure
-from .calls import PROBE, Finding, Trouble, evaluate_rows, find_out, named
-from .dispatch import Dispatch, Landed, Task
-from .executors import DesertedError, Workers, checked_executor
-from .journal import Journal, JournalError, point_keys
+from .batch import Batch
+from .evaluations import Evaluations
+from .executors import Workers, checked_executor
+from .failures import Failure
+from .journal import Journal, point_keys
+from .journal_file import JournalError
+from .known import Known
 from .progress import Progress
 from .tags import function_identity
 
-__all__ = ["EvaluationError", "Evaluations", "Evaluator", "Failure"]
-
 FloatArray = NDArray[np.float64]
-
-# A batch for a vectorised f is cut into about this many calls, so that up to 16 workers have something to do; a larger
-# number would give up more of what vectorisation gains when there is no executor.
-_CALLS_PER_BATCH = 16
-# The most points in one call by default: large enough to hide the cost of a call, small enough for a journal to be
-# worth having and for intermediate arrays of f to stay in cache.
-_LARGEST_CALL = 512
-# With on_error="skip" the first points may be bad ones; after this many the fault is f's.
-_PROBE_ATTEMPTS = 8
-
-
-class EvaluationError(RuntimeError):
-    """The integrand failed at a point, which the message names.
-
-    Attributes
-    ----------
-    failures : tuple of Failure
-        All points known to have failed, by row. The exception that f raised at the first is the ``__cause__``.
-    """
-
-    def __init__(self, message: str, failures: "tuple[Failure, ...]" = ()) -> None:
-        super().__init__(message)
-        self.failures = failures
-
-
-@dataclass(frozen=True, eq=False)
-class Failure:
-    """A point at which f could not be evaluated.
-
-    Attributes
-    ----------
-    index : int
-        Row of the batch.
-    point : (d,) array
-    reason : str
-    cause : Exception or None
-        What f raised.
-    """
-
-    index: int
-    point: FloatArray
-    reason: str
-    cause: BaseException | None = None
-
-    def __str__(self) -> str:
-        return f"{_written(self.point)}: {self.reason}"
-
-
-@dataclass(frozen=True, eq=False)
-class Evaluations:
-    """Values of f at a batch of points.
-
-    Attributes
-    ----------
-    points : (n, d) array
-        As f saw them (-0.0 is written 0.0).
-    values : (n,) or (n, m) array
-        In the order of the points; NaN in the skipped rows.
-    n_new : int
-        Points at which f was called successfully for this batch.
-    n_reused : int
-        Rows whose value was there already: from the journal, from an earlier batch or from a repeated row.
-    failures : tuple of Failure
-        The skipped points, by row; empty unless ``on_error="skip"``.
-    """
-
-    points: FloatArray
-    values: FloatArray
-    n_new: int
-    n_reused: int
-    failures: tuple[Failure, ...]
-
-    def __len__(self) -> int:
-        return len(self.points)
-
-    @property
-    def skipped(self) -> NDArray[np.intp]:
-        """Rows that were skipped, ascending."""
-        return np.array([failure.index for failure in self.failures], dtype=np.intp)
-
-    @property
-    def n_skipped(self) -> int:
-        """How many rows were skipped."""
-        return len(self.failures)
-
-    @property
-    def kept(self) -> NDArray[np.bool_]:
-        """Mask (n,) of the rows that have a value."""
-        mask = np.ones(len(self.points), dtype=bool)
-        mask[self.skipped] = False
-        return mask
-
-    def __repr__(self) -> str:
-        return f"Evaluations({len(self)} points: {self.n_new} new, {self.n_reused} reused, {self.n_skipped} skipped)"
 
 
 class Evaluator:
@@ -217,7 +123,7 @@ class Evaluator:
     >>> Evaluator(lambda x: 1.0 / (float(x[0]) - 1.0), dim=1, vectorized=False)(np.array([[0.0], [1.0], [3.0]]))
     Traceback (most recent call last):
     ...
-    fwbq.evaluation.evaluator.EvaluationError: f failed at point [1.0] (row 1 of 3): it raised ZeroDivisionError...
+    fwbq.evaluation.failures.EvaluationError: f failed at point [1.0] (row 1 of 3): it raised ZeroDivisionError...
     """
 
     def __init__(
@@ -241,8 +147,7 @@ class Evaluator:
     ) -> None:
         self.f = _validate.function(f, "f")
         self.dim = _validate.count(dim, "dim")
-        self.vectorized = vectorized
-        self.width: int | None = None
+        self.vectorized = self.given = vectorized  # the former is found out where the latter is None
         self.executor: Executor | None = checked_executor(executor, f)
         self._workers = None if self.executor is None else Workers(self.executor)
         self.on_error = _validate.choice(on_error, "on_error", ("raise", "skip"))
@@ -254,13 +159,9 @@ class Evaluator:
         self.n_new = 0
         self.n_reused = 0
         self._opening = vectorized is None
-        self._known: dict[bytes, FloatArray] = {}
-        self._failed: dict[bytes, Failure] = {}
-        self._unrecorded: dict[bytes, FloatArray] = {}
-        self._shape_known = False
+        self._known = Known(minus_infinity)
         self._owns_journal = journal is not None and not isinstance(journal, Journal)
-        self.journal: Journal | None = None
-        self.series = series or ""
+        self._known.series = series or ""
         if journal is not None:
             self._open(journal, series, measure, tag, version)
 
@@ -273,20 +174,20 @@ class Evaluator:
         version: str,
     ) -> None:
         """Open the journal, or take the open one, and find the series that belongs to f."""
+        known = self._known
+        identity = None if isinstance(journal, Journal) and series is not None else self._identity(tag, version)
         if isinstance(journal, Journal):
-            self.journal = journal
-            if series is None:
-                self.series = journal.series_for(self._identity(tag, version))
+            known.journal = journal
         else:
-            identity = self._identity(tag, version)
-            self.journal = Journal(journal, {**identity, "measure": None if measure is None else measure.spec()})
-            if series is None:
-                self.series = self.journal.series_for(identity, alone=True)
-        found = self.journal.finding(self.series)
+            spec = None if measure is None else measure.spec()
+            known.journal = Journal(journal, {**(identity or {}), "measure": spec})
+        if series is None and identity is not None:
+            known.series = known.journal.series_for(identity, alone=self._owns_journal)
+        found = known.journal.finding(known.series)
         if None not in (found, self.vectorized) and found is not self.vectorized:
             self.close()
             raise JournalError(
-                f"journal {str(self.journal.path)!r} was made with vectorized={found}, this call says "
+                f"journal {str(known.journal.path)!r} was made with vectorized={found}, this call says "
                 f"vectorized={self.vectorized}, and f may return other values then: leave `vectorized` out, or name "
                 "another file"
             )
@@ -297,9 +198,24 @@ class Evaluator:
         return {"dim": self.dim, "function": function, "version": _validate.text(version, "version")}
 
     @property
+    def journal(self) -> Journal | None:
+        """The journal."""
+        return self._known.journal
+
+    @property
+    def series(self) -> str:
+        """The name of this integrand within the journal."""
+        return self._known.series
+
+    @property
+    def width(self) -> int | None:
+        """Number of values that f returns at a point; None for a plain number, and as long as no value is known."""
+        return self._known.width
+
+    @property
     def failures(self) -> tuple[Failure, ...]:
         """All points skipped so far."""
-        return tuple(self._failed.values())
+        return tuple(self._known.failed.values())
 
     @users_blas_threads
     def __call__(self, points: ArrayLike) -> Evaluations:
@@ -314,10 +230,11 @@ class Evaluator:
         Evaluations
         """
         x = _validate.points(points, "points", self.dim) + 0.0
-        keys = point_keys(x)
-        self._flush()
-        batch = _Batch(self, x, keys)
+        keys, known = point_keys(x), self._known
+        known.flush(self.vectorized)
+        batch = Batch(self, known, self._workers, x, keys, opening=self._opening)
         if batch.rows:
+            self._opening = False
             if isinstance(self.progress, Progress):
                 shown: Any = nullcontext(self.progress)
             else:
@@ -325,14 +242,12 @@ class Evaluator:
             with shown as progress:
                 batch.run(progress)
         failures = tuple(
-            Failure(i, x[i], self._failed[key].reason, self._failed[key].cause)
-            for i, key in enumerate(keys)
-            if key in self._failed
+            replace(known.failed[key], index=i, point=x[i]) for i, key in enumerate(keys) if key in known.failed
         )
         values = np.full(len(x) if self.width is None else (len(x), self.width), np.nan)
         for i, key in enumerate(keys):
-            if key in self._known:
-                values[i] = self._known[key]
+            if key in known.values:
+                values[i] = known.values[key]
         reused = len(x) - batch.n_new - len(failures)
         self.n_new += batch.n_new
         self.n_reused += reused
@@ -340,38 +255,12 @@ class Evaluator:
 
     def forget(self) -> None:
         """Drop the values kept in memory; a point asked for again is looked up in the journal, or evaluated anew."""
-        self._known.clear()
-
-    def _flush(self) -> None:
-        """Write down what a full disk kept out of the journal."""
-        if self._unrecorded:
-            held, self._unrecorded = self._unrecorded, {}
-            self._keep(held)
-
-    def _keep(self, rows: dict[bytes, FloatArray]) -> None:
-        """Record finished evaluations, then remember them; in this order, so that nothing is used before it is safe."""
-        if not rows:
-            return
-        if self.journal is not None:
-            x = np.array([np.frombuffer(key, "<f8") for key in rows])
-            try:
-                stored = self.journal.record(
-                    x,
-                    np.array(list(rows.values())),
-                    self.series,
-                    vectorized=self.vectorized,
-                    minus_infinity=self.minus_infinity,
-                )
-            except BaseException:
-                self._unrecorded.update(rows)
-                raise
-            rows = dict(zip(rows, stored, strict=True))
-        self._known.update(rows)
+        self._known.values.clear()
 
     def close(self) -> None:
         """Close the journal if it was opened here."""
         try:
-            self._flush()
+            self._known.flush(self.vectorized)
         finally:
             if self._owns_journal and self.journal is not None:
                 self.journal.close()
@@ -383,256 +272,3 @@ class Evaluator:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-class _Batch:
-    """The evaluation of one batch: which rows, in which calls, with what result."""
-
-    def __init__(self, evaluator: Evaluator, x: FloatArray, keys: list[bytes]) -> None:
-        self.evaluator = evaluator
-        self.x = x
-        self.keys = keys
-        first = {key: i for i, key in reversed(list(enumerate(keys)))}
-        known, failed = evaluator._known, evaluator._failed
-        self.rows = sorted(i for key, i in first.items() if key not in known and key not in failed)
-        self.n_new = 0
-        self.failures: dict[int, Failure] = {}
-        self.stop: BaseException | None = None
-        self.progress = Progress(enabled=False)
-
-    # -- the order of events ------------------------------------------------------------------------------------------
-
-    def run(self, progress: Progress) -> None:
-        self.progress = progress
-        own = self.evaluator
-        opening, own._opening = own._opening, False
-        if own.vectorized is None and own.journal is not None:
-            own.vectorized = own.journal.finding(own.series)
-        if own.vectorized is None:
-            missing = self._not_in_journal(self.rows)
-            if missing:
-                self._find_out(missing)
-        if self.stop is None:
-            self._work(self._tasks(self._calls(opening)), self._settle)
-        self._conclude()
-
-    def _calls(self, opening: bool) -> Iterator[list[int]]:
-        """Cut the rows into calls, by a rule that knows nothing of workers and journals."""
-        own, rows = self.evaluator, self.rows
-        if own.vectorized is False:
-            size = own.chunk_size or 1
-        else:
-            if opening:  # as they were, or would have been, called to find out about f
-                yield rows[: PROBE - 1]
-                yield rows[PROBE - 1 : PROBE]
-                rows = rows[PROBE:]
-            size = own.chunk_size or max(1, min(_LARGEST_CALL, math.ceil(len(rows) / _CALLS_PER_BATCH)))
-        for start in range(0, len(rows), size):
-            yield rows[start : start + size]
-
-    def _tasks(self, calls: Iterable[list[int]]) -> Iterator[Task]:
-        """Leave out what is known by now. Asked for one by one, so that a second process's results are seen."""
-        own = self.evaluator
-        for call in calls:
-            rows = self._not_in_journal([i for i in call if self.keys[i] not in own._known and i not in self.failures])
-            if rows:
-                yield Task(
-                    rows, evaluate_rows, own.f, self.x[rows], {"vectorized": own.vectorized, "timeout": own.timeout}
-                )
-
-    def _not_in_journal(self, rows: list[int]) -> list[int]:
-        own = self.evaluator
-        if own.journal is None or not rows:
-            return rows
-        found, values = own.journal.get(self.x[rows], own.series)
-        if found.any():
-            self._fix_shape(values[found][0])
-            own._known.update((self.keys[i], values[k]) for k, i in enumerate(rows) if found[k])
-            self.progress.advance(int(found.sum()))
-        return [i for k, i in enumerate(rows) if not found[k]]
-
-    def _find_out(self, missing: list[int]) -> None:
-        own = self.evaluator
-        attempts = range(1 if own.on_error == "raise" else min(len(missing), _PROBE_ATTEMPTS))
-        first: Finding | None = None
-        for attempt in attempts:
-            rows = (missing[attempt:] + missing[:attempt])[:PROBE]
-            x = self.x[[rows[k % len(rows)] for k in range(PROBE)]]
-            task = Task(rows, find_out, own.f, x, {"timeout": own.timeout}, divisible=False)
-            finding = self._alone(task)
-            if finding is None:
-                return
-            if finding.vectorized is not None:
-                own.vectorized = finding.vectorized
-                # The calls of a later attempt are not those of an undisturbed run: only the finding is used then.
-                if attempt == 0:
-                    known = finding.rows[: len(rows)]  # a batch of one or two points was padded with repeats
-                    self._settle([Landed(replace(task, rows=rows[: len(known)]), known)])
-                return
-            first = first or finding
-        assert first is not None
-        point = self.x[missing[0]]
-        tried, alone = first.rows
-        self.stop = _caused(
-            EvaluationError(
-                f"f could not be called at point {_written(point)} (row {missing[0]} of {len(self.x)}): given an array "
-                f"of shape ({PROBE - 1}, {own.dim}), {tried}; given one point of shape ({own.dim},), {alone}. f must "
-                "be vectorised, (n, d) -> (n,) or (n, m), or take one point, (d,) -> float or (m,); `vectorized=True` "
-                "or `vectorized=False` says which, and then only that is tried.",
-                (Failure(missing[0], point, str(alone), alone.exception),),
-            ),
-            tried,
-        )
-
-    # -- doing it -----------------------------------------------------------------------------------------------------
-
-    def _alone(self, task: Task) -> Any:
-        """Run one task and return what it returns, or set `stop`."""
-        results: list[Any] = []
-        self._work(iter([task]), lambda landed: results.extend(item.result for item in landed))
-        if self.failures and self.stop is None:  # its workers were lost
-            self.stop = self._error()
-        return results[0] if results and self.stop is None else None
-
-    def _work(self, tasks: Iterator[Task], settle: Callable[[list[Landed]], None]) -> None:
-        workers = self.evaluator._workers
-        if workers is None:
-            for task in tasks:
-                settle([Landed(task, task.run())])
-                if self._must_stop():
-                    return
-            return
-        dispatch = Dispatch(workers, self.evaluator.in_flight)
-        try:
-            for landed in dispatch.run(tasks, self._must_stop):
-                settle([item for item in landed if item.fault is None])
-                fatal = [item for item in landed if item.fatal]
-                if fatal and fatal[0].fault is not None:
-                    lost = [*(item.task for item in fatal), *dispatch.under_way()]
-                    self.stop = self.stop or self._broken(lost, fatal[0].fault)
-                for item in landed:
-                    if item.fatal:
-                        continue
-                    if item.fault is not None and not self._must_stop():
-                        for i in item.task.rows:
-                            self._fail(i, f"its worker was lost ({named(item.fault)})", item.fault)
-        except BaseException:  # an interruption: nothing is waited for, what is finished is kept
-            settle(dispatch.abandon())
-            raise
-
-    def _must_stop(self) -> bool:
-        return self.stop is not None or (bool(self.failures) and self.evaluator.on_error == "raise")
-
-    # -- results ------------------------------------------------------------------------------------------------------
-
-    def _settle(self, landed: list[Landed]) -> None:
-        """Judge finished rows, record the good ones in one transaction and note the others."""
-        own = self.evaluator
-        good: dict[bytes, FloatArray] = {}
-        for item in landed:
-            if self._all_good(item.result):
-                good.update((self.keys[i], result) for i, result in zip(item.task.rows, item.result, strict=True))
-                continue
-            for i, result in zip(item.task.rows, item.result, strict=True):
-                if isinstance(result, Trouble):
-                    self._fail(i, str(result), result.restored())
-                elif not self._fix_shape(result):
-                    width = None if result.ndim == 0 else len(result)
-                    self._fail(i, f"it returned {_words(width)}, at other points {_words(own.width)}", None)
-                elif not np.all(np.isfinite(result) | ((result == -np.inf) & own.minus_infinity)):
-                    self._fail(i, f"it returned {_written(result)}", None)
-                else:
-                    good[self.keys[i]] = result
-        self.progress.advance(sum(len(item.task.rows) for item in landed))
-        if isinstance(self.stop, JournalError):  # the disk is full: hold what still comes in
-            own._unrecorded.update(good)
-            return
-        try:
-            own._keep(good)
-        except JournalError as error:
-            self.stop = error
-        else:
-            self.n_new += len(good)
-
-    def _all_good(self, results: Sequence[Any]) -> bool:
-        """Whether all values of a call can be kept; checked at once, for a check of each costs more than a cheap f."""
-        if any(isinstance(result, Trouble) for result in results) or len({result.shape for result in results}) != 1:
-            return False
-        return self._fix_shape(results[0]) and bool(np.isfinite(np.array(results)).all())
-
-    def _fix_shape(self, value: FloatArray) -> bool:
-        """Let the first value say what f returns; return whether this value agrees."""
-        own = self.evaluator
-        width = None if value.ndim == 0 else len(value)
-        if not own._shape_known:
-            own.width, own._shape_known = width, True
-        return own.width == width
-
-    def _fail(self, i: int, reason: str, cause: BaseException | None) -> None:
-        self.failures[i] = Failure(i, self.x[i], reason, cause)
-
-    def _broken(self, tasks: Sequence[Task], error: BaseException) -> EvaluationError:
-        rows = sorted({i for task in tasks for i in task.rows})
-        shown = ", ".join(_written(self.x[i]) for i in rows[:3]) + (", …" if len(rows) > 3 else "")
-        failed = tuple(Failure(i, self.x[i], f"the executor failed ({named(error)})", error) for i in rows)
-        died = isinstance(error, BrokenExecutor | DesertedError)
-        return _caused(
-            EvaluationError(
-                f"the executor failed ({named(error)}) while {len(rows)} evaluation(s) were under way, at {shown}. "
-                + ("A worker process dies when f crashes the interpreter or memory runs out. " if died else "")
-                + f"{self._kept_words()} A new executor{self._resume_words()} goes on from there.",
-                failed,
-            ),
-            error,
-        )
-
-    def _error(self) -> EvaluationError:
-        failed = tuple(self.failures[i] for i in sorted(self.failures))
-        more = f" {len(failed) - 1} more point(s) failed." if len(failed) > 1 else ""
-        return _caused(
-            EvaluationError(
-                f"f failed at point {_written(failed[0].point)} (row {failed[0].index} of {len(self.x)}): "
-                f'{failed[0].reason}.{more} {self._kept_words()} `on_error="skip"` goes on without such points.',
-                failed,
-            ),
-            failed[0].cause,
-        )
-
-    def _kept_words(self) -> str:
-        journal = self.evaluator.journal
-        where = "in memory" if journal is None else f"in the journal {str(journal.path)!r}"
-        return f"{self.n_new} new evaluation(s) of this batch are finished and kept {where}."
-
-    def _resume_words(self) -> str:
-        return "" if self.evaluator.journal is None else " and the same journal"
-
-    def _conclude(self) -> None:
-        own = self.evaluator
-        failed = [self.failures[i] for i in sorted(self.failures)]
-        if failed and own.journal is not None and not isinstance(self.stop, JournalError):
-            own.journal.record_failures([f.point for f in failed], [f.reason for f in failed], own.series)
-        if self.stop is not None:
-            if own._unrecorded:
-                self.stop.add_note(
-                    f"{len(own._unrecorded)} finished evaluation(s) are held in memory; the next call of this "
-                    "evaluator, or closing it, writes them."
-                )
-            raise self.stop
-        if failed and own.on_error == "raise":
-            raise self._error()
-        own._failed.update((self.keys[failure.index], failure) for failure in failed)
-
-
-def _caused(error: EvaluationError, cause: "BaseException | Trouble | None") -> EvaluationError:
-    error.__cause__ = cause.restored() if isinstance(cause, Trouble) else cause
-    return error
-
-
-def _written(point: FloatArray) -> str:
-    numbers = [repr(float(value)) for value in np.ravel(point)]
-    text = ", ".join(numbers if len(numbers) <= 12 else [*numbers[:10], f"… ({len(numbers)} in all)"])
-    return text if np.ndim(point) == 0 else f"[{text}]"
-
-
-def _words(width: int | None) -> str:
-    return "a number" if width is None else f"a vector of {width}"

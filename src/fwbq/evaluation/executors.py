@@ -11,13 +11,15 @@ from importlib import import_module
 from queue import Empty, SimpleQueue
 from typing import Any
 
-# Executors that do not say how many workers they have get this many tasks at once, at least.
+# Executors that do not say how many workers they have get this many tasks at once, at least: two for each of 32.
 _SMALLEST_WINDOW = 64
 # Seconds without any worker after which a cluster that had some is given up; Dask replaces a lost one in about five.
 _DESERTED = 60.0
-# Seconds between two questions to a cluster about its workers.
+# Seconds between two questions to a cluster about its workers: an answer takes milliseconds, a lost worker is replaced
+# in seconds.
 _INTERVAL = 1.0
 # Seconds to fetch a finished result from a cluster; then its worker is taken to be lost, and Dask to repeat the call.
+# A result is a few numbers, and arrives in milliseconds.
 _FETCH = 10.0
 
 

@@ -17,13 +17,14 @@ import importlib.util
 import inspect
 import struct
 import sys
-import sysconfig
 import types
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from .library import Library, library, library_constant, of_library
 
 #: Entries of a class that say where it was written, or that Python derives from the others.
 _NOT_BEHAVIOUR = frozenset(
@@ -111,35 +112,6 @@ def code_digest(code: types.CodeType) -> str:
     return walk.digest()
 
 
-def library(module: str) -> str | None:
-    """Return name and version of the installed library or Python that a module belongs to; None for a user's own code.
-
-    Examples
-    --------
-    >>> library("math").startswith("python 3."), library("__main__")
-    (True, None)
-    """
-    top = module.partition(".")[0]
-    if top == "__main__":
-        return None
-    if top in sys.stdlib_module_names or top == "builtins":
-        return f"python {sys.version_info.major}.{sys.version_info.minor}"
-    if top == __name__.partition(".")[0]:
-        return f"{top} {_version(top)}"
-    file = getattr(sys.modules.get(module), "__file__", None)
-    if file is None or not _installed(Path(file)):
-        return None
-    return f"{top} {_version(top)}"
-
-
-def of_library(x: Any) -> bool:
-    """Whether a function or class stands under its own name in an installed module, and is known by that."""
-    value: Any = sys.modules.get(x.__module__ or "")
-    for part in x.__qualname__.split("."):
-        value = getattr(value, part, None)
-    return value is x and library(x.__module__) is not None
-
-
 def references(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
     """Yield (name, value) of everything that the code of a function takes from outside it, sorted by name.
 
@@ -168,7 +140,7 @@ def references(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
             module = _imported(full)
             version = library(full)
         if version is not None:
-            found[f"import {full}"] = _Library(full, version)
+            found[f"import {full}"] = Library(full, version)
             continue
         used = attributes or [name for name in _names(function.__code__) if hasattr(module, name)]
         if used:
@@ -183,14 +155,6 @@ class _Absent:
 
 
 _ABSENT = _Absent()
-
-
-class _Library:
-    """An installed module that need not be imported to be named."""
-
-    def __init__(self, name: str, version: str) -> None:
-        self.name = name
-        self.version = version
 
 
 class _Walk:
@@ -222,7 +186,7 @@ class _Walk:
             self.put("code", code_digest(x))
         elif kind is _Absent:
             self.put("absent")
-        elif kind is _Library:
+        elif kind is Library:
             self.put("library", x.name, x.version)
         elif kind is types.CellType:
             self._cell(x, where)
@@ -350,7 +314,7 @@ class _Walk:
 
     def _instance(self, x: Any, where: str) -> None:
         kind = type(x)
-        named = _library_constant(x)
+        named = library_constant(x)
         if named is not None:
             self.put("library constant", *named)
             return
@@ -389,23 +353,6 @@ def _imported(name: str) -> types.ModuleType:
 def _member(module: types.ModuleType, name: str) -> Any:
     """Return what ``from module import name`` gives: an attribute, or a module inside a package."""
     return getattr(module, name) if hasattr(module, name) else _imported(f"{module.__name__}.{name}")
-
-
-def _library_constant(x: Any) -> tuple[str, ...] | None:
-    """Return (module, name, version) of an object that an installed module keeps under a name, such as a ufunc."""
-    kind = type(x)
-    if library(kind.__module__) is None:
-        return None
-    name = getattr(x, "__name__", None)
-    for module in (sys.modules.get(kind.__module__), *(list(sys.modules.values()) if isinstance(name, str) else ())):
-        if module is None:
-            continue
-        own = getattr(module, "__dict__", {})
-        names = [name] if isinstance(name, str) else list(own)
-        for each in names:
-            if own.get(each) is x and (version := library(module.__name__)) is not None:
-                return module.__name__, str(each), version
-    return None
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
@@ -448,27 +395,3 @@ def _imports(code: types.CodeType) -> frozenset[tuple[str, int, tuple[str, ...]]
                 level, names = (before.argval for before in instructions[k - 2 : k])
                 found.add((str(instruction.argval), int(level), tuple(names or ())))
     return frozenset(found)
-
-
-@functools.cache
-def _version(top: str) -> str:
-    version = getattr(sys.modules.get(top), "__version__", None)
-    if isinstance(version, str):
-        return version
-    try:
-        return importlib.metadata.version(top)
-    except importlib.metadata.PackageNotFoundError:
-        return ", ".join(
-            f"{name} {importlib.metadata.version(name)}"
-            for name in sorted(set(importlib.metadata.packages_distributions().get(top, ())))
-        )
-
-
-@functools.cache
-def _installed(file: Path) -> bool:
-    """Whether a file lies where packages are installed; an editable installation is the user's own code."""
-    places = {Path(sysconfig.get_path(name)).resolve() for name in ("purelib", "platlib", "stdlib", "platstdlib")}
-    parents = file.resolve().parents
-    return any(place in parents for place in places) or any(
-        parent.name in ("site-packages", "dist-packages") for parent in parents
-    )

@@ -11,7 +11,8 @@ from pathlib import Path
 from types import CellType, FunctionType, MethodType
 from typing import Any
 
-from .fingerprint import Unidentified, digest, of_library, references
+from .fingerprint import Unidentified, digest, references
+from .library import of_library
 
 _SHOWN = 40  # characters up to which a plain value is written out instead of digested
 

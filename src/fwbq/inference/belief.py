@@ -21,6 +21,10 @@ Array = NDArray[np.float64]
 #: The surrogate is capped at this much above the largest log likelihood seen: far from all points it may extrapolate a
 #: slope to hundreds. The top itself is known to 0.05 after a climb.
 RISE = 2.0
+#: Beyond so many standard deviations of the posterior, and the root of the dimension more, the mean of the process is
+#: lowered where its standard deviation is above the second number. Of eight linear regressions with unknown noise under
+#: wide uniform priors, n = 200, six had their mass there, 10 to 40 standard deviations out.
+_FAR, _DOUBT = 4.0, 3.0
 #: Most points of a sample that are nodes at once.
 _MOST = 8192
 
@@ -67,9 +71,20 @@ class Belief:
         return np.log(np.maximum(self.sign.probability(self.whitening.forward(z)), 1e-300))
 
     def log_joint(self, z: Array, surrogate: Surrogate | None = None) -> Array:
-        """Return the expected log joint density at points z (n, d), capped `RISE` above the largest likelihood seen."""
+        """Return the expected log joint density at points z (n, d), capped `RISE` above the largest likelihood seen.
+
+        Far out, where the process does not know the density to some natural logarithms, its mean is lowered by what the
+        standard deviation exceeds them: a process of long length-scales extrapolates like a polynomial, and would put
+        the mass where it knows nothing.
+        """
+        process = surrogate or self.surrogate
         prior = self.space.log_prior(z)
-        g = np.minimum((surrogate or self.surrogate).mean(z) - prior, self.top + RISE) + prior
+        g = np.minimum(process.mean(z) - prior, self.top + RISE) + prior
+        if self.space.support is None:
+            far = np.flatnonzero(np.linalg.norm(self.whitening.forward(z), axis=1) > _FAR + np.sqrt(self.space.dim))
+            if len(far):
+                variance = process.amplitude * process.predict(z[far]).variance(process.variance(z[far]))
+                g[far] -= np.maximum(np.sqrt(variance) - _DOUBT, 0.0)
         return np.asarray(g + self.log_positive(z))
 
     @cached_property

@@ -18,6 +18,9 @@ _GAIN = 0.05
 _REACH = 1.5
 #: Steps in a row that met a likelihood of zero before a climb ends at the boundary.
 _WALLS = 4
+#: While all of a star of points around a single positive value are zero, the next one is smaller by this factor: the
+#: size of a support that holds a hundredth of the prior, in three dimensions, is found in two or three stars.
+_SHRINK = 0.5
 #: Two models run side by side, of the values as they are and bent by so many typical falls (see `bend`); the one whose
 #: last predictions were better leads, older errors fading by _MEMORY. Densities that fall exponentially, hundreds of
 #: widths away, are climbed by the second, Gaussians at once by the first.
@@ -34,7 +37,7 @@ _UNKNOWN, _DIRECTIONS = 3.0, 200
 _GOOD, _POOR, _LONG, _GROWTH = 0.7, 0.25, 0.8, 2.5
 #: The fall to a stencil point may be wrong by this factor before the curvature is corrected and measured again.
 _TRUE = 2.0
-#: A climb that rose by more than this within its last d + 2 evaluations is worth going on with.
+#: A climb that rose by more than this within its last 2 (d + 2) evaluations is worth going on with.
 _RISING = 1.0
 #: Largest ratio of the geometric series in `Climb.ahead`: two rises determine it badly.
 _MOST_RATIO = 0.8
@@ -119,6 +122,11 @@ class Climb:
             # Nothing is known of the slope here: one point on every axis tells it.
             self._kind = "simplex"
             return np.asarray(self.best + self.radius * np.eye(len(self.best)))
+        if len(z) <= len(self.best):
+            # Too few positive values to tell a slope: both sides of every axis are tried, nearer and nearer.
+            self._kind = "star"
+            axes = self.radius * np.eye(len(self.best))
+            return np.asarray(self.best + np.concatenate([axes, -axes])[: max(self.budget, 1)])
         at = int(np.argmin(np.sum((z - self.best) ** 2, axis=1)))
         self._leader = int(np.argmin(self._errors))
         around = Neighbourhood.of(z, g, at, self.radius * self.shape)
@@ -202,7 +210,10 @@ class Climb:
             elif ratio < _POOR:
                 self.radius = max(0.5 * self.radius * min(1.0, self._length), self._least)
                 self._failed = True
-        self._walls = self._walls + 1 if np.all(np.isneginf(values)) else 0
+        zeros = bool(np.all(np.isneginf(values)))
+        if self._kind == "star":
+            self.radius *= _SHRINK if zeros else 1.0
+        self._walls = self._walls + 1 if zeros and self._kind != "star" else 0
         if self._walls >= _WALLS:
             # The top lies on the boundary of the support, and further steps would only meet zeros.
             self.arrived = self.ended = True
@@ -216,7 +227,7 @@ class Climb:
 
         A climb that no longer rises is at a cusp or on a plateau, which its quadratics do not describe.
         """
-        recent = len(self.best) + 2
+        recent = 2 * (len(self.best) + 2)
         rising = len(self._tops) > recent and self.value - self._tops[-recent - 1] > _RISING
         if rising and most > 0 and self.radius > self._least:
             self.budget, self.ended = min(recent, most), False

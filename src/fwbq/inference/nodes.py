@@ -29,8 +29,10 @@ _AROUND_DF = 8.0
 #: Share of the nodes that must be effective before the proposal is accepted, and most attempts to improve it.
 _ENOUGH = 0.5
 _ATTEMPTS = 3
-#: Share of the nodes that must be effective for a subset to be taken with its importance weights (`subset`).
-_EVEN = 0.25
+#: For a subset to be taken with its importance weights (`subset`): share of its nodes that must be effective, and least
+#: mass that it must hold, relative to its share of the nodes. A subset that happens to miss a few heavy nodes far out,
+#: where the surrogate knows nothing, would state the error of the rest.
+_EVEN, _HELD = 0.25, 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,10 +102,19 @@ class Nodes:
         # the mean is minimised.
         beta = np.linalg.lstsq(np.column_stack([np.ones(len(w)), controls]), w, rcond=1e-10)[0]
         blocks = (w - controls @ beta[1:]).reshape(self.replicates, -1).mean(axis=1)
-        mean, error = float(blocks.mean()), float(blocks.std(ddof=1)) / np.sqrt(self.replicates)
+        mean, error = float(blocks.mean()), float(blocks.std(ddof=1)) * _few(self.replicates)
         if not mean > 0.0:
             mean, error = float(w.mean()), float(w.std()) / np.sqrt(len(w))
         return top + float(np.log(mean)), error / mean
+
+
+def _few(replicates: int) -> float:
+    """Return the factor from the standard deviation of so many means to the standard error of their mean.
+
+    The error of a mean of k numbers follows Student's t with k - 1 degrees of freedom, in units of the estimated
+    standard error; its standard deviation is larger by the root of (k - 1) / (k - 3).
+    """
+    return float(np.sqrt((replicates - 1.0) / max(replicates - 3.0, 1.0) / replicates))
 
 
 def hermite(e: Array, degree: int) -> Array:
@@ -171,7 +182,8 @@ def subset(nodes: Nodes, size: int) -> tuple[Array, Array]:
         return nodes.points, nodes.weights
     if nodes.proposal is not None:
         w = nodes.weights[:size]
-        if w.sum() ** 2 > _EVEN * size * np.sum(w * w):
+        held = float(w.sum()) * len(nodes.points) / size > _HELD
+        if held and w.sum() ** 2 > _EVEN * size * np.sum(w * w):
             return nodes.points[:size], w / w.sum()
     return nodes.points[resample(nodes, size)], np.full(size, 1.0 / size)
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from .. import _html, _validate
+from .. import _extras, _frozen, _html, _validate
 from .._reason import Reason
 from .assessment import Assessment
 from .belief import Belief
@@ -69,10 +69,23 @@ class Posterior:
     nodes: Nodes
     terms: Assessment
 
+    def __repr__(self) -> str:
+        pairs = ", ".join(f"{m:.4g} ± {s:.2g}" for m, s in zip(self.mean, self.sd, strict=True))
+        return f"Posterior({pairs}; {self.effective_size:.0f} effective nodes)"
+
+    def _repr_html_(self) -> str:
+        """Return a row for each parameter, for notebooks."""
+        columns = (self.mean, self.sd, self.quantile(0.05), self.quantile(0.95))
+        rows = [
+            [f"x{i + 1}", f"{m:.4g}", f"{s:.2g}", f"{low:.4g}", f"{high:.4g}"]
+            for i, (m, s, low, high) in enumerate(zip(*columns, strict=True))
+        ]
+        return _html.grid(["parameter", "mean", "sd", "5 %", "95 %"], rows, "Posterior")
+
     @cached_property
     def points(self) -> Array:
         """The nodes in the user's parameters, (q, d)."""
-        return _validate.readonly(self.space.to_user(self.nodes.points))
+        return _frozen.readonly(self.space.to_user(self.nodes.points))
 
     @property
     def weights(self) -> Array:
@@ -221,7 +234,7 @@ class Evidence:
     tol: float | None = None
 
     def __post_init__(self) -> None:
-        _validate.freeze(self, points=_validate.readonly(self.points), values=_validate.readonly(self.values))
+        _frozen.freeze(self, points=_frozen.readonly(self.points), values=_frozen.readonly(self.values))
 
     @property
     def n_evaluations(self) -> int:
@@ -314,7 +327,7 @@ class Evidence:
             columns = variables(points)
         else:
             raise ValueError("`names` are those that `variables` returns: leave `names` out")
-        az, xr = (_validate.extra(name, "arviz", "`to_arviz`") for name in ("arviz", "xarray"))
+        az, xr = (_extras.load(name, "arviz", "`to_arviz`") for name in ("arviz", "xarray"))
         data = xr.Dataset(
             {name: _chain(name, x, draws) for name, x in columns.items()},
             coords={"chain": [0], "draw": np.arange(draws)},

@@ -9,14 +9,16 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _validate
 from .._linalg import CholeskyFactor
 from .._whitening import Whitening
-from ..kernels import Differences, ExpQuad, Kernel, Matern52
+from ..kernels import Differences, ExpQuad, Kernel, Matern52, Stationary
 from ..posterior import AnyAmplitude
 from ..process import KernelFamily, LengthscalePrior, Objective, Prediction, Regression
 from ..process.basis import Basis, basis_functions, basis_size
 from .mixture import lower_root
 from .modes import Mode
+from .space import Space
 
 Array = NDArray[np.float64]
 Offset = Callable[[Array], Array]
@@ -54,6 +56,21 @@ class Given:
     def name(self) -> str:
         """Name of the kernel's class."""
         return type(self.kernel).__name__
+
+
+def families_of(kernel: Kernel | type[Stationary] | None, space: Space) -> tuple[KernelFamily | Given, ...]:
+    """Return the kernels to choose from when the user gave `kernel`: a kernel, a class of kernel, or nothing."""
+    if kernel is None:
+        return FAMILIES
+    if isinstance(kernel, Kernel):
+        _validate.dimension(space.dim, kernel.dim, "prior", f"the kernel {type(kernel).__name__}")
+        return (Given(kernel, space.to_user),)
+    if isinstance(kernel, type) and issubclass(kernel, Stationary):
+        return (KernelFamily(kernel.__name__, kernel),)
+    raise TypeError(
+        "`kernel` must be a kernel such as fwbq.Matern52([0.1, 2.0]), or a class such as fwbq.Matern52, "
+        "whose length-scales are then found from values"
+    )
 
 
 def depth_noise(values: Array, dim: int) -> Array:

@@ -76,6 +76,11 @@ class FittedProcess:
     weights: FloatArray
     frame: Frame
 
+    def __repr__(self) -> str:
+        names = ", ".join(dict.fromkeys(type(member.kernel).__name__ for member in self.members))
+        count = len(self.members)
+        return f"<FittedProcess averaged over {count} kernel{'s' if count > 1 else ''}: {names}>"
+
     @one_blas_thread
     def at(self, x: ArrayLike) -> AveragedPosterior:
         """Return the distribution of f at each of the points x (q, d), with `mean`, `sd` and `interval` of shape (q,).

@@ -272,7 +272,10 @@ def _families(kernel: type[Stationary] | None, measure: Measure, prior: Lengthsc
     """Return the families to try: of the class given, or all; those that the measure has an embedding for."""
     if kernel is not None:
         if not (isinstance(kernel, type) and issubclass(kernel, Stationary)):
-            raise _validate.not_a_kernel(kernel)
+            raise TypeError(
+                "`kernel` must be a kernel, a class such as fwbq.Matern32 whose length-scales are then found, or None, "
+                f"got {_validate.shown(kernel)}"
+            )
         return (KernelFamily(kernel.__name__, kernel),)
 
     # A mixture of correlated Gaussians has no coordinates in which all its components factorise, and so no embedding

@@ -134,7 +134,12 @@ def integrate_on_net(
 
     The arguments are those of `integrate`; `why` goes into the status.
     """
-    most = _validate.count((MOST_FOR_TOL if tol else DEFAULT_N) if n is None else n, "n", LEAST_N)
+    most = _validate.count((MOST_FOR_TOL if tol else DEFAULT_N) if n is None else n, "n")
+    if most < LEAST_N:
+        raise ValueError(
+            f"`n` must be at least {LEAST_N}, got {most}: a net has at least that many points; raise `n`, or use "
+            '`method="process"`'
+        )
     limit = 1 << (most.bit_length() - 1)
     if tol is None:
         _validate.fits_in_memory(limit, measure.dim + 1, "n", "points with their values")

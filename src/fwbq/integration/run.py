@@ -90,11 +90,20 @@ class Integration:
         measure = as_measure(measure)
         self._measure = measure
         self._model = KernelModel(measure, kernel, amplitude, prior_mean)
-        self._design = None if design is None else _validate.design_factory(design, "design")
+        if design is not None and not callable(design):
+            raise TypeError(
+                "`design` must be a design class such as fwbq.FrankWolfe, or a function (embedding, rng=...) that "
+                f"returns a design, got {_validate.shown(design)}: pass the class, not an instance or a name"
+            )
+        self._design = design
         self._state = State([int(word) for word in _validate.generator(rng).integers(2**63, size=2)])
         self._lock = Lock()
         self._sequence: Design | PointSet | None = None
         self._answer: IntegrationResult | None = None
+
+    def __repr__(self) -> str:
+        end = f"; {self.ended}" if self.ended is not None else ""
+        return f"<Integration under {type(self._measure).__name__}: {self.n_evaluations} values known{end}>"
 
     @property
     def measure(self) -> Measure:

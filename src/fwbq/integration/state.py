@@ -89,13 +89,17 @@ class State:
         if not len(points):
             return self
         width = 0 if values.ndim == 1 else values.shape[1]
-        if self.width is not None:
-            _validate.same_width(width, self.width, "values")
+        if self.width not in (None, width):
+            shapes = ["(n,)" if w == 0 else f"(n, {w})" for w in (self.width, width)]
+            raise ValueError(f"`values` must have shape {shapes[0]} like the values told before, got {shapes[1]}")
         known, waiting = dict(self.known), dict(self.waiting)
         for point, value in zip(points, values, strict=True):
             before = known.setdefault(point.tobytes(), (point.copy(), np.array(value)))[1]
             if not np.array_equal(before, value):
-                raise _validate.contradiction(point, before, value)
+                raise ValueError(
+                    f"`values` at the point {point.tolist()} is {value.tolist()}, but {before.tolist()} was told "
+                    "before: an integrand has one value at a point (if it is noisy, average, or move the point)"
+                )
             waiting.pop(point.tobytes(), None)
         return replace(self, known=known, waiting=waiting, width=width)
 

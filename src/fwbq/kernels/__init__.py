@@ -8,14 +8,16 @@
 
 from typing import Any
 
-from .. import _validate, measures
+from .. import _files, measures
 from .base import Column, Kernel
 from .composite import ProductKernel, Scaled, Sum
 from .differences import Differences
+from .exp_quad import ExpQuad
 from .inverse_multiquadric import InverseMultiquadric
+from .matern import Matern, Matern12, Matern32, Matern52
 from .periodic import PeriodicSobolev
 from .random_fourier import RandomFourier
-from .stationary import ExpQuad, Matern, Matern12, Matern32, Matern52, Stationary
+from .stationary import Stationary
 from .stein import Stein
 from .walsh import Walsh
 from .warped import Warped
@@ -64,8 +66,8 @@ def from_spec(spec: dict[str, Any]) -> Kernel:
     ExpQuad(lengthscale=0.1, variance=1.0)
     """
     others = {"Scaled", "RandomFourier", "Warped", "Whitened"}
-    name = _validate.spec_type(spec, "kernel", {*_LEAVES, *_COMPOSITES, *others})
-    try:
+    name = _files.spec_type(spec, "kernel", {*_LEAVES, *_COMPOSITES, *others})
+    with _files.reading_spec("kernel", name):
         if name in _LEAVES:
             return _LEAVES[name]._from_spec(spec)
         if name in _COMPOSITES:
@@ -79,7 +81,3 @@ def from_spec(spec: dict[str, Any]) -> Kernel:
             measure = measures.from_spec(spec["measure"])
             return Warped(kernel, measures.Warp(measure, spec["powers"]))  # type: ignore[arg-type]
         return RandomFourier.from_frequencies(kernel, spec["frequencies"], spec["phases"])  # type: ignore[arg-type]
-    except KeyError as missing:
-        raise ValueError(f"`spec` of the kernel {name} lacks the entry {missing}") from None
-    except (TypeError, AttributeError) as error:
-        raise ValueError(f"`spec` of the kernel {name} is damaged: {error}") from error

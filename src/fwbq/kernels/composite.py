@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import _validate
+from .. import _frozen, _validate
 from .._validate import Array
 from .base import Column, Kernel
 from .differences import Differences
@@ -39,7 +39,7 @@ class _Composite(Kernel):
     kernels: tuple[Kernel, ...]
 
     def __init__(self, kernels: Sequence[Kernel]) -> None:
-        _validate.freeze(self, kernels=_checked(kernels, type(self)))
+        _frozen.freeze(self, kernels=_checked(kernels, type(self)))
 
     @property
     def dim(self) -> int | None:
@@ -190,7 +190,7 @@ class Scaled(Kernel):
     def __init__(self, scale: float, kernel: Kernel) -> None:
         if not isinstance(kernel, Kernel):
             raise TypeError(f"`kernel` must be a kernel, got {type(kernel).__name__}: pass a fwbq kernel")
-        _validate.freeze(self, scale=_validate.positive(scale, "scale"), kernel=kernel)
+        _frozen.freeze(self, scale=_validate.positive(scale, "scale"), kernel=kernel)
 
     @property
     def dim(self) -> int | None:

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import _validate
+from .. import _frozen, _validate
 from .._validate import Array
 from .base import Kernel
 
@@ -28,7 +28,7 @@ class LengthscaleKernel(Kernel, ABC):
     variance: float
 
     def __init__(self, lengthscale: ArrayLike, variance: float = 1.0) -> None:
-        _validate.freeze(
+        _frozen.freeze(
             self,
             lengthscale=_validate.positive_scalar_or_vector(lengthscale, "lengthscale"),
             variance=_validate.positive(variance, "variance"),

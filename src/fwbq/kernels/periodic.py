@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from .. import _validate
+from .. import _frozen, _validate
 from .._validate import Array
 from .base import Kernel
 
@@ -47,7 +47,7 @@ class PeriodicSobolev(Kernel):
 
     def __init__(self, order: int) -> None:
         _validate.choice(_validate.count(order, "order"), "order", (1, 2, 3))
-        _validate.freeze(self, order=int(order))
+        _frozen.freeze(self, order=int(order))
 
     @property
     def dim(self) -> int | None:

@@ -8,10 +8,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import _validate
+from .. import _frozen, _validate
 from .._validate import Array
 from .base import Column, Kernel
-from .stationary import ExpQuad, Matern, Stationary
+from .exp_quad import ExpQuad
+from .matern import Matern
+from .stationary import Stationary
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -82,11 +84,11 @@ class RandomFourier(Kernel):
         return self
 
     def _set(self, kernel: Stationary, frequencies: Array, phases: Array) -> None:
-        _validate.freeze(
+        _frozen.freeze(
             self,
             kernel=kernel,
-            frequencies=_validate.readonly(frequencies),
-            phases=_validate.readonly(phases),
+            frequencies=_frozen.readonly(frequencies),
+            phases=_frozen.readonly(phases),
         )
 
     def __repr__(self) -> str:

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import _validate
+from .. import _frozen, _validate
 from .._validate import Array
 from .base import Column, Kernel
+from .exp_quad import ExpQuad
 from .inverse_multiquadric import InverseMultiquadric
-from .stationary import ExpQuad, Matern32, Matern52
+from .matern import Matern32, Matern52
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -71,7 +72,7 @@ class Stein(Kernel):
                 "`score_gradient` must be None or a function of points (n, d) that returns (n, d, d), got "
                 f"{type(score_gradient).__name__}"
             )
-        _validate.freeze(self, kernel=kernel, score=score, score_gradient=score_gradient)
+        _frozen.freeze(self, kernel=kernel, score=score, score_gradient=score_gradient)
 
     @property
     def dim(self) -> int | None:

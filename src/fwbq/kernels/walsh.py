@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _validate
+from .. import _frozen, _validate
 from .._validate import Array
 from .base import Kernel
 
@@ -65,7 +65,7 @@ class Walsh(Kernel):
         decay = _validate.positive(decay, "decay")
         if not decay > 1.0:
             raise ValueError(f"`decay` must be greater than 1, or the variance of the kernel is infinite, got {decay}")
-        _validate.freeze(self, scales=_validate.readonly(array), decay=decay)
+        _frozen.freeze(self, scales=_frozen.readonly(array), decay=decay)
 
     @property
     def dim(self) -> int:

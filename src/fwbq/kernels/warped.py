@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _validate
+from .. import _frozen, _validate
 from .._validate import Array
 from ..measures.warp import Warp
 from .base import Kernel
@@ -47,7 +47,7 @@ class Warped(Kernel):
         _validate.instance(kernel, "kernel", Kernel, "pass a kernel such as fwbq.ExpQuad(1.0)")
         _validate.instance(warp, "warp", Warp, "pass fwbq.measures.Warp.of(measure)")
         _validate.dimension(warp.measure.dim, kernel.dim, "warp", f"the kernel {type(kernel).__name__}")
-        _validate.freeze(self, kernel=kernel, warp=warp)
+        _frozen.freeze(self, kernel=kernel, warp=warp)
 
     @property
     def dim(self) -> int:

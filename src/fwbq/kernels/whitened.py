@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 
-from .. import _validate
+from .. import _frozen, _validate
 from .._validate import Array
 from .._whitening import Whitening
 from .base import Column, Kernel
@@ -51,12 +51,12 @@ class Whitened(Kernel):
         centre = _validate.per_coordinate(mean=mean)["mean"]
         _validate.dimension(centre.size, kernel.dim, "mean", f"the kernel {type(kernel).__name__}")
         matrix = _validate.covariance(cov, "cov", centre.size)
-        _validate.freeze(
+        _frozen.freeze(
             self,
             kernel=kernel,
-            mean=_validate.readonly(centre),
-            cov=_validate.readonly(matrix),
-            _root=_validate.readonly(np.linalg.cholesky(matrix)),
+            mean=_frozen.readonly(centre),
+            cov=_frozen.readonly(matrix),
+            _root=_frozen.readonly(np.linalg.cholesky(matrix)),
         )
 
     @property

@@ -7,7 +7,7 @@
 
 from typing import Any
 
-from .. import _validate
+from .. import _files, _validate
 from .base import Measure
 from .distributions import is_distribution, is_multivariate_normal
 from .empirical import Empirical
@@ -79,8 +79,8 @@ def from_spec(spec: dict[str, Any]) -> Measure:
     >>> from_spec(json.loads(json.dumps(Uniform(0.0, 0.1).spec())))
     Uniform(lower=array([0.]), upper=array([0.1]))
     """
-    cls = _KNOWN[_validate.spec_type(spec, "measure", _KNOWN)]
-    try:
+    cls = _KNOWN[_files.spec_type(spec, "measure", _KNOWN)]
+    with _files.reading_spec("measure", cls.__name__):
         if cls is Product:
             return Product._from_spec(spec)
         fields = {name: spec[name] for name in _FIELDS[cls]}
@@ -89,7 +89,3 @@ def from_spec(spec: dict[str, Any]) -> Measure:
             fields |= {name: [float(x) for x in fields[name]] for name in ("lower", "upper")}
         measure: Measure = cls(**fields)
         return measure
-    except KeyError as missing:
-        raise ValueError(f"`spec` of the measure {cls.__name__} lacks the entry {missing}") from None
-    except (TypeError, AttributeError) as error:
-        raise ValueError(f"`spec` of the measure {cls.__name__} is damaged: {error}") from error

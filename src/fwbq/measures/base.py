@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
 
 from .. import _html, _validate
 from .._validate import Array
@@ -74,8 +75,8 @@ class Measure(ABC):
         """Return n independent points, shape (n, d)."""
 
     @abstractmethod
-    def _transform(self, u: Array) -> Array:
-        """Return the images of points of the open unit cube."""
+    def _transform(self, u: Array, v: Array) -> Array:
+        """Return the images of points u of the open unit cube; v is 1 - u, with all its digits where u is near one."""
 
     @abstractmethod
     def _log_density(self, x: Array) -> Array:
@@ -129,7 +130,40 @@ class Measure(ABC):
         -------
         ndarray, shape (n, d)
         """
-        return self._transform(_validate.unit_cube(u, "u", self.uniform_dim))
+        array = _validate.points(u, "u", self.uniform_dim)
+        if ((array < 0.0) | (array > 1.0)).any():
+            raise ValueError(
+                f"`u` must lie in the unit cube [0, 1]^{self.uniform_dim}, got values from {array.min()} to "
+                f"{array.max()}"
+            )
+        array = np.clip(array, 2.0**-54, 1.0 - 2.0**-53)
+        return self._transform(array, 1.0 - array)
+
+    def from_normal(self, z: ArrayLike) -> Array:
+        """Transform points so that the standard normal distribution becomes this measure.
+
+        The same map as that of `from_uniform` at u = Phi(z), without the loss of digits of u near one: tails are
+        followed on both sides as far as |z| = 37.5, where Phi(-z) is the smallest number of double precision.
+
+        Parameters
+        ----------
+        z : array_like, shape (n, uniform_dim)
+
+        Returns
+        -------
+        ndarray, shape (n, d)
+
+        Examples
+        --------
+        >>> from scipy import stats
+        >>> import numpy as np, fwbq
+        >>> far = fwbq.Product([stats.lognorm(1.0)]).from_normal([[-20.0], [20.0]])
+        >>> np.log(far[:, 0]).round(10)
+        array([-20.,  20.])
+        """
+        z = _validate.points(z, "z", self.uniform_dim)
+        tiny = np.finfo(float).tiny
+        return self._transform(np.maximum(ndtr(z), tiny), np.maximum(ndtr(-z), tiny))
 
 
 def pick(weights: Array, u: Array) -> NDArray[np.intp]:

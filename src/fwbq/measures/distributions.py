@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _validate
 from .._validate import Array
 
 
@@ -139,3 +140,44 @@ def parameters(p: Any) -> tuple[list[float], float, float]:
     given = {"loc": 0.0, "scale": 1.0, **dict(zip(names, p.args, strict=False)), **p.kwds}
     *shapes, loc, scale = (float(given[name]) for name in names)
     return shapes, loc, scale
+
+
+def frozen_distributions(distributions: Any) -> tuple[Any, ...]:
+    """Return frozen continuous scipy.stats distributions with scalar parameters, as a tuple."""
+    expected = "a sequence of frozen continuous scipy.stats distributions, one per coordinate"
+    remedy = "write e.g. [stats.gamma(2.0), stats.norm(0.0, 1.0)]"
+    try:
+        listed = tuple(distributions)
+    except TypeError:
+        raise TypeError(f"`distributions` must be {expected}, got {type(distributions).__name__}: {remedy}") from None
+    if not listed:
+        raise ValueError(f"`distributions` must be {expected}, got none: {remedy}")
+    for i, p in enumerate(listed):
+        if not all(callable(getattr(p, method, None)) for method in ("ppf", "logpdf", "rvs", "support")) or not hasattr(
+            p, "dist"
+        ):
+            raise TypeError(
+                f"`distributions[{i}]` must be a frozen continuous distribution, got {_validate.shown(p)}: {remedy}"
+            )
+        parameters = (*p.args, *p.kwds.values())
+        if any(np.ndim(parameter) != 0 for parameter in parameters):
+            raise ValueError(
+                f"`distributions[{i}]` must have scalar parameters, got {_validate.shown(parameters)}: "
+                "pass one distribution per coordinate"
+            )
+        if p.dist.name == "vonmises":  # scipy gives its density on the whole line, once per period
+            raise ValueError(
+                f"`distributions[{i}]` is vonmises, whose density repeats itself and integrates to infinity: pass "
+                "stats.vonmises_line with the same parameters"
+            )
+        if p.dist.name in ("levy_stable", "studentized_range"):  # one value takes scipy milliseconds to seconds
+            raise ValueError(
+                f"`distributions[{i}]` is {p.dist.name}, whose density and quantiles scipy finds by an integration "
+                "for each value, too slowly for a measure: pass fwbq.Empirical(distribution.rvs(10_000)[:, None])"
+            )
+        if not np.isfinite(p.ppf(0.5)):
+            raise ValueError(
+                f"`distributions[{i}]` must be a proper distribution, but its median is not finite: check its "
+                f"parameters {_validate.shown(parameters)}"
+            )
+    return listed

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import _validate
+from .. import _frozen, _validate
 from .._validate import Array
 from .base import Measure, pick
 
@@ -37,7 +37,7 @@ class Empirical(Measure):
         if n == 0:
             raise ValueError("`points` must have at least one row, got none: pass an array of shape (n, d)")
         w = np.full(n, 1.0 / n) if weights is None else _validate.simplex(weights, "weights", n)
-        _validate.freeze(self, points=_validate.readonly(checked), weights=_validate.readonly(w))
+        _frozen.freeze(self, points=_frozen.readonly(checked), weights=_frozen.readonly(w))
 
     def __repr__(self) -> str:
         return f"Empirical({self.weights.size} point(s), dim={self.dim})"
@@ -84,7 +84,7 @@ class Empirical(Measure):
     def _sample(self, n: int, rng: np.random.Generator) -> Array:
         return self.points[rng.choice(self.weights.size, size=n, p=self.weights)]
 
-    def _transform(self, u: Array) -> Array:
+    def _transform(self, u: Array, v: Array) -> Array:
         return self.points[pick(self.weights, u[:, 0])]
 
     def _log_density(self, x: Array) -> NoReturn:

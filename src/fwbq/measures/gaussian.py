@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import cho_solve
-from scipy.special import ndtri
 
-from .. import _validate
+from .. import _frozen, _validate
 from .._validate import Array
 from .._whitening import Whitening
 from .base import Measure
+from .standard_normal import normal_quantile
+from .unbounded import Unbounded
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class Gaussian(Measure):
+class Gaussian(Unbounded):
     """Gaussian measure N(mean, cov) with any positive definite covariance.
 
     p(x) = (2 pi)^(-d/2) det(cov)^(-1/2) exp(-(x - mean)' cov^-1 (x - mean) / 2)
@@ -47,11 +48,11 @@ class Gaussian(Measure):
     def __init__(self, mean: ArrayLike, cov: ArrayLike) -> None:
         centre = _validate.per_coordinate(mean=mean)["mean"]
         matrix = _validate.covariance(cov, "cov", centre.size)
-        _validate.freeze(
+        _frozen.freeze(
             self,
-            mean=_validate.readonly(centre),
-            cov=_validate.readonly(matrix),
-            _cholesky=_validate.readonly(np.linalg.cholesky(matrix)),
+            mean=_frozen.readonly(centre),
+            cov=_frozen.readonly(matrix),
+            _cholesky=_frozen.readonly(np.linalg.cholesky(matrix)),
         )
 
     @property
@@ -75,16 +76,6 @@ class Gaussian(Measure):
         return Whitening(self.mean, self._cholesky)
 
     @property
-    def lower(self) -> Array:
-        """-inf, shape (d,)."""
-        return np.full(self.dim, -math.inf)
-
-    @property
-    def upper(self) -> Array:
-        """Infinity, shape (d,)."""
-        return np.full(self.dim, math.inf)
-
-    @property
     def uniform_dim(self) -> int:
         """The dimension d."""
         return self.dim
@@ -100,8 +91,8 @@ class Gaussian(Measure):
     def _sample(self, n: int, rng: np.random.Generator) -> Array:
         return self.whitening.back(rng.standard_normal((n, self.dim)))
 
-    def _transform(self, u: Array) -> Array:
-        return self.whitening.back(ndtri(u))
+    def _transform(self, u: Array, v: Array) -> Array:
+        return self.whitening.back(normal_quantile(u, v))
 
     def _log_density(self, x: Array) -> Array:
         constant = 0.5 * self.dim * math.log(2.0 * math.pi) + self.whitening.log_volume

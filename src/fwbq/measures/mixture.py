@@ -1,21 +1,22 @@
 """Mixtures of Gaussian measures."""
 
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import logsumexp, ndtri, softmax
+from scipy.special import logsumexp, softmax
 
-from .. import _validate
+from .. import _frozen, _validate
 from .._validate import Array
-from .base import Measure, pick
+from .base import pick
 from .gaussian import Gaussian
+from .standard_normal import normal_quantile
+from .unbounded import Unbounded
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class GaussianMixture(Measure):
+class GaussianMixture(Unbounded):
     """Mixture of Gaussian measures, sum_l weights_l N(means_l, covs_l).
 
     Parameters
@@ -49,11 +50,11 @@ class GaussianMixture(Measure):
             raise ValueError("`means` must have at least one row, got none: pass an array of shape (L, d)")
         w = _validate.simplex(weights, "weights", n)
         matrices = _validate.covariances(covs, "covs", n, d)
-        _validate.freeze(
+        _frozen.freeze(
             self,
-            weights=_validate.readonly(w),
-            means=_validate.readonly(centres),
-            covs=_validate.readonly(matrices),
+            weights=_frozen.readonly(w),
+            means=_frozen.readonly(centres),
+            covs=_frozen.readonly(matrices),
             components=tuple(Gaussian(m, c) for m, c in zip(centres, matrices, strict=True)),
         )
 
@@ -82,16 +83,6 @@ class GaussianMixture(Measure):
         return np.asarray(np.sqrt(self.weights @ variances))
 
     @property
-    def lower(self) -> Array:
-        """-inf, shape (d,)."""
-        return np.full(self.dim, -math.inf)
-
-    @property
-    def upper(self) -> Array:
-        """Infinity, shape (d,)."""
-        return np.full(self.dim, math.inf)
-
-    @property
     def uniform_dim(self) -> int:
         """One more than the dimension: the first coordinate picks the component."""
         return self.dim + 1
@@ -104,8 +95,8 @@ class GaussianMixture(Measure):
         which = rng.choice(self.weights.size, size=n, p=self.weights)
         return self._colour(which, rng.standard_normal((n, self.dim)))
 
-    def _transform(self, u: Array) -> Array:
-        return self._colour(pick(self.weights, u[:, 0]), ndtri(u[:, 1:]))
+    def _transform(self, u: Array, v: Array) -> Array:
+        return self._colour(pick(self.weights, u[:, 0]), normal_quantile(u[:, 1:], v[:, 1:]))
 
     def _colour(self, which: Any, z: Array) -> Array:
         x = np.empty_like(z)

@@ -7,10 +7,10 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import ndtr
 
-from .. import _validate
+from .. import _frozen
 from .._validate import Array
 from .base import Measure
-from .distributions import Frozen, as_frozen, is_distribution, parameters
+from .distributions import Frozen, as_frozen, frozen_distributions, is_distribution, parameters
 
 # d log p / dt of the standard distributions (loc 0, scale 1), by scipy's name; the shapes come in scipy's order.
 _SCORES: dict[str, Callable[..., Array]] = {
@@ -71,7 +71,7 @@ class Product(Measure):
         given = (distributions,) if is_distribution(distributions) else distributions
         if isinstance(given, Iterable) and not isinstance(given, str):
             given = tuple(map(as_frozen, given))
-        _validate.freeze(self, distributions=_validate.frozen_distributions(given, "distributions"))
+        _frozen.freeze(self, distributions=frozen_distributions(given))
 
     def __repr__(self) -> str:
         return f"Product([{', '.join(map(_shown, self.distributions))}])"
@@ -125,8 +125,8 @@ class Product(Measure):
     def _sample(self, n: int, rng: np.random.Generator) -> Array:
         return np.column_stack([p.rvs(size=n, random_state=rng) for p in self.distributions])
 
-    def _transform(self, u: Array) -> Array:
-        return np.column_stack([p.ppf(u[:, i]) for i, p in enumerate(self.distributions)])
+    def _transform(self, u: Array, v: Array) -> Array:
+        return np.column_stack([_from_nearer_end(p, u[:, i], v[:, i]) for i, p in enumerate(self.distributions)])
 
     def _log_density(self, x: Array) -> Array:
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
@@ -158,6 +158,14 @@ def _shown(p: Any) -> str:
         return p.name
     given = [*map(str, p.args), *(f"{key}={value}" for key, value in p.kwds.items())]
     return f"{p.dist.name or type(p.dist).__name__}({', '.join(given)})"
+
+
+def _from_nearer_end(p: Any, u: Array, v: Array) -> Array:
+    """Return the quantiles of p at levels u, with v = 1 - u: counted from below or from above, whichever is nearer."""
+    x = np.empty_like(u)
+    below = u <= v
+    x[below], x[~below] = p.ppf(u[below]), p.isf(v[~below])
+    return x
 
 
 def _quietly(moment: Callable[[], Any]) -> float:

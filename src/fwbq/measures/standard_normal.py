@@ -7,7 +7,7 @@ the tail, or one of width 1e-12, loses no digits and never gives ``nan``.
 from math import comb, inf, sqrt
 
 import numpy as np
-from scipy.special import erf, erfcx
+from scipy.special import erf, erfcx, ndtri
 
 from .._gauss import gauss_legendre
 from .._validate import Array
@@ -24,6 +24,11 @@ _STEPS = ((3.0, 48), (6.0, 16))
 _SHORT = 8.0
 # exp(-745) is the smallest positive float64.
 _UNDERFLOW = 745.0
+
+
+def normal_quantile(u: Array, v: Array) -> Array:
+    """Return the standard normal quantiles at levels u, with v = 1 - u: counted from the nearer end."""
+    return np.asarray(np.where(u <= v, 1.0, -1.0) * ndtri(np.minimum(u, v)))
 
 
 def scaled_mass(alpha: Array, beta: Array, delta: Array) -> Array:

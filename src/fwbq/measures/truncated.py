@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import erf, erfcx, erfinv, log_ndtr, ndtri_exp
 
-from .. import _validate
+from .. import _frozen, _validate
 from .._validate import Array
 from .base import Measure, number
 from .standard_normal import central_moments, decaying_moments
@@ -63,9 +63,9 @@ class TruncatedGaussian(Measure):
         _validate.ordered(checked["lower"], checked["upper"])
         _validate.moderate(np.sqrt(checked["variance"]), "variance", "standard deviations")
         _within_reach(**checked)
-        frozen = {name: _validate.readonly(x) for name, x in checked.items()}
+        frozen = {name: _frozen.readonly(x) for name, x in checked.items()}
         moments = [_standard_moments(*map(float, row)) for row in zip(*_standardised(**frozen), strict=True)]
-        _validate.freeze(self, **frozen, _moments=_validate.readonly(moments))
+        _frozen.freeze(self, **frozen, _moments=_frozen.readonly(moments))
 
     @property
     def dim(self) -> int:
@@ -96,19 +96,24 @@ class TruncatedGaussian(Measure):
         return tuple(TruncatedGaussian(*map(float, row)) for row in rows)
 
     def _sample(self, n: int, rng: np.random.Generator) -> Array:
-        return self._transform(np.clip(rng.random((n, self.dim)), 2.0**-54, None))
+        u = np.clip(rng.random((n, self.dim)), 2.0**-54, None)
+        return self._transform(u, 1.0 - u)
 
-    def _transform(self, u: Array) -> Array:
+    def _transform(self, u: Array, v: Array) -> Array:
         sd = np.sqrt(self.variance)
         x = np.empty_like(u)
         bounds = _standardised(self.mean, self.variance, self.lower, self.upper)
         for i, (a, b, width) in enumerate(zip(*(each.tolist() for each in bounds), strict=True)):
             if a > 0.0:
-                x[:, i] = self.lower[i] + sd[i] * _tail_quantile(u[:, i], 1.0 - u[:, i], a, width)
+                x[:, i] = self.lower[i] + sd[i] * _tail_quantile(u[:, i], v[:, i], a, width)
             elif b < 0.0:
-                x[:, i] = self.upper[i] - sd[i] * _tail_quantile(1.0 - u[:, i], u[:, i], -b, width)
+                x[:, i] = self.upper[i] - sd[i] * _tail_quantile(v[:, i], u[:, i], -b, width)
             else:
-                x[:, i] = self.mean[i] + sd[i] * _central_quantile(u[:, i], a, b)
+                x[:, i] = self.mean[i] + sd[i] * _central_quantile(u[:, i], v[:, i], a, b)
+                log_mass = self._moments[i, 0]
+                above, below = _beside_bound(u[:, i], a, log_mass), _beside_bound(v[:, i], -b, log_mass)
+                x[:, i] = np.where(np.isnan(above), x[:, i], self.lower[i] + sd[i] * above)
+                x[:, i] = np.where(np.isnan(below), x[:, i], self.upper[i] - sd[i] * below)
         return np.clip(x, self.lower, self.upper)
 
     def _log_density(self, x: Array) -> Array:
@@ -154,17 +159,28 @@ def _standardised(mean: Array, variance: Array, lower: Array, upper: Array) -> t
         return (lower - mean) / sd, (upper - mean) / sd, (upper - lower) / sd
 
 
-def _central_quantile(u: Array, a: float, b: float) -> Array:
-    """Return the quantiles of N(0, 1) on [a, b], a <= 0 <= b."""
+def _central_quantile(u: Array, v: Array, a: float, b: float) -> Array:
+    """Return the quantiles of N(0, 1) on [a, b], a <= 0 <= b, for levels u with v = 1 - u."""
     if max(-a, b) < 1.0:
         # Mass counted from zero keeps all its digits however narrow the interval is.
         half = math.sqrt(0.5)
-        return np.asarray(erfinv((1.0 - u) * erf(half * a) + u * erf(half * b)) / half)
-    log_u, log_v = np.log(u), np.log1p(-u)
+        return np.asarray(erfinv(v * erf(half * a) + u * erf(half * b)) / half)
+    log_u, log_v = np.log(u), np.log(v)
     # Both tails of the quantile are sums of positive terms; the smaller one carries all the digits.
     log_cdf = np.logaddexp(log_v + log_ndtr(a), log_u + log_ndtr(b))
     log_tail = np.logaddexp(log_v + log_ndtr(-a), log_u + log_ndtr(-b))
     return np.asarray(np.where(log_cdf <= log_tail, 1.0, -1.0) * ndtri_exp(np.minimum(log_cdf, log_tail)))
+
+
+def _beside_bound(u: Array, a: float, log_mass: float) -> Array:
+    """Return how far above a bound a <= 0 the quantiles of N(0, 1) at levels u lie; NaN where that is above 1e-6.
+
+    So close to the bound their difference from it has lost its digits in the quantile itself. With r the mass below the
+    quantile over the density at the bound, it is r + a r^2 / 2, to 1e-12; `log_mass` is the log of the whole mass over
+    the density at zero.
+    """
+    r = np.exp(np.minimum(np.log(u) + log_mass + 0.5 * min(a * a, 1e4), 0.0))
+    return np.where((r < 1e-6) & math.isfinite(a), r * (1.0 + 0.5 * max(a, -1e4) * r), np.nan)
 
 
 def _tail_quantile(u: Array, v: Array, a: float, width: float) -> Array:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import _validate
+from .. import _frozen, _validate
 from .._validate import Array
 from .base import Measure
 
@@ -36,7 +36,7 @@ class Uniform(Measure):
         _validate.ordered(checked["lower"], checked["upper"])
         with np.errstate(over="ignore"):
             _validate.moderate(checked["upper"] - checked["lower"], "upper", "widths upper - lower")
-        _validate.freeze(self, **{name: _validate.readonly(x) for name, x in checked.items()})
+        _frozen.freeze(self, **{name: _frozen.readonly(x) for name, x in checked.items()})
 
     @property
     def dim(self) -> int:
@@ -69,10 +69,11 @@ class Uniform(Measure):
         return tuple(Uniform(float(a), float(b)) for a, b in zip(self.lower, self.upper, strict=True))
 
     def _sample(self, n: int, rng: np.random.Generator) -> Array:
-        return self._transform(rng.random((n, self.dim)))
+        u = rng.random((n, self.dim))
+        return self._transform(u, 1.0 - u)
 
-    def _transform(self, u: Array) -> Array:
-        return np.clip(self.lower * (1.0 - u) + self.upper * u, self.lower, self.upper)
+    def _transform(self, u: Array, v: Array) -> Array:
+        return np.clip(self.lower * v + self.upper * u, self.lower, self.upper)
 
     def _inside(self, x: Array) -> Any:
         return ((x >= self.lower) & (x <= self.upper)).all(axis=1)

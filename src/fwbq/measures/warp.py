@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, betaincinv, betaln
 
-from .. import _validate
+from .. import _frozen, _validate
 from .._validate import Array
 from .product import Product
 
@@ -78,7 +78,7 @@ class Warp:
                 f"`powers` must have shape ({measure.dim}, 2), one row for each coordinate, with numbers at least 1 or "
                 f"two zeros; got {given.tolist()!r:.80}"
             )
-        _validate.freeze(self, measure=measure, powers=_validate.readonly(given))
+        _frozen.freeze(self, measure=measure, powers=_frozen.readonly(given))
 
     @classmethod
     def of(cls, measure: Any) -> Warp | None:

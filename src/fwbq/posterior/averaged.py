@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, stdtr
 
-from .. import _validate
+from .. import _frozen, _validate
 from .shown import Shown
 from .single import IntegralPosterior, plain, shape_of_draws
 
@@ -42,7 +42,7 @@ class AveragedPosterior(Shown):
     weights: FloatArray
 
     def __post_init__(self) -> None:
-        _validate.freeze(self, weights=_validate.readonly(_validate.simplex(self.weights, "weights")))
+        _frozen.freeze(self, weights=_frozen.readonly(_validate.simplex(self.weights, "weights")))
 
     def _average(self, name: str) -> Any:
         first, *others = (getattr(component, name) for component in self.components)

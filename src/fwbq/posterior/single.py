@@ -10,7 +10,7 @@ import numpy as np
 import scipy.special
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _validate
+from .. import _frozen, _validate
 from .._threads import one_blas_thread
 from ..process import Regression, leave_one_out, normalise
 from ..rules import PRIOR_MEANS, PriorMean, Rule, bayes_rule
@@ -50,7 +50,7 @@ class IntegralPosterior(Shown):
         shape = np.broadcast_shapes(*(a.shape for a in fields.values()))
         for name, a in fields.items():
             full = np.broadcast_to(a, shape)
-            _validate.freeze(self, **{name: _validate.readonly(full) if shape else float(full)})
+            _frozen.freeze(self, **{name: _frozen.readonly(full) if shape else float(full)})
 
     @property
     def effective_size(self) -> float:
@@ -214,9 +214,11 @@ def condition(
 
 def _with_prior_mean(rule: Rule, prior_mean: PriorMean) -> Rule:
     if rule.kind != "bayes":
-        if prior_mean == "constant":
-            _validate.sums_to_one(rule.weights, "rule.weights")
+        total = math.fsum(rule.weights)
+        if prior_mean == "constant" and abs(total - 1.0) > _validate.SUM_TOLERANCE * max(1.0, rule.sum_abs_weights):
+            raise ValueError(
+                f"`rule.weights` must sum to 1 for an unknown constant mean, got a sum of {total}: pass "
+                "prior_mean='zero', or make the rule with weights that sum to one"
+            )
         return rule
-    if rule.embedding is None:
-        raise _validate.no_embedding("rule")
-    return bayes_rule(rule.embedding, rule.points, prior_mean=prior_mean)
+    return bayes_rule(rule.known_embedding, rule.points, prior_mean=prior_mean)

@@ -9,7 +9,7 @@ from math import log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _validate
+from .. import _frozen
 from .families import KernelFamily
 
 FloatArray = NDArray[np.float64]
@@ -46,7 +46,7 @@ class LengthscalePrior:
     apart: float = 0.7
 
     def __post_init__(self) -> None:
-        _validate.freeze(self, scale=_validate.readonly(self.scale))
+        _frozen.freeze(self, scale=_frozen.readonly(self.scale))
 
     @property
     def dim(self) -> int:

@@ -16,8 +16,8 @@ from .numbers import numbers
 
 #: Models in the table: the most probable ones. Each row makes the page larger, and nobody reads further.
 ROWS = 1000
-#: Members in the figure of inclusion probabilities: as many as can be read at its size.
-MEMBERS = 30
+#: Members in the figure of inclusion probabilities: it is then as high as the figures beside it.
+MEMBERS = 12
 #: Probability of every range on the page, from the 5 % to the 95 % quantile of the draws of the numerical error.
 LEVEL = 0.9
 
@@ -87,9 +87,10 @@ def _members(names: Iterable[Any]) -> tuple[list[str], list[list[int]]]:
 
 def _inclusion(comparison: Comparison, size: int) -> dict[str, Any]:
     frame = comparison.inclusion(size, LEVEL)
-    top = frame.head(MEMBERS)
+    top, others = frame.head(MEMBERS), frame.iloc[MEMBERS:]
     return {
         "total": len(frame),
+        "others": numbers(others["probability"].head(1)),
         "name": [words.clean(str(e)) for e in top["name"]],
         **{key: numbers(top[key]) for key in ("probability", "lower", "upper")},
     }

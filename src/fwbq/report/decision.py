@@ -144,8 +144,8 @@ def _rest(comparison: Comparison, mass: float) -> str:
     assert comparison.rest is not None
     return (
         f"{comparison.rest.count:,} of the {comparison.n_models:,} models were screened out and are not listed; "
-        f"together they hold a posterior probability of {words.probability(max(mass, 0.0))}, and P(MAP) is among the "
-        f"{len(comparison.names):,} that are."
+        f"together they hold a posterior probability of {words.probability(max(mass, 0.0))}. P(MAP) compares the "
+        f"{len(comparison.names):,} models that are listed."
     )
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import __version__, _files, _validate, plots
+from .. import __version__, _extras, _files, _validate, plots
 from ..chema import Dataset
 from ..selection import Comparison, label
 from . import words
@@ -63,10 +63,11 @@ def write_report(comparison: Comparison, path: str | os.PathLike[str], dataset: 
     True
     """
     _validate.instance(comparison, "comparison", Comparison, "pass what compare_models returned")
-    _validate.some_models(len(comparison))
+    if len(comparison) == 0:
+        raise ValueError("`comparison` holds no model: nothing can be reported; compare at least one")
     if dataset is not None:
         _validate.instance(dataset, "dataset", Dataset, "pass the data set that the models were compared on")
-    plotly = _validate.extra("plotly.offline", "report", "the report")
+    plotly = _extras.load("plotly.offline", "report", "the report")
     target = Path(path)
     text = page(comparison, plotly.get_plotlyjs(), dataset)
     _files.write(target, text)
@@ -175,7 +176,7 @@ def _facts(comparison: Comparison, shown: dict[str, Any]) -> str:
         if others:
             second = {key: values[others[0]] for key, values in models.items()}
             facts.append(("Runner-up", *_probability(second), words.shorten(second["name"], 28)))
-        facts.append(("P(MAP)", words.probability(row["map"]), "", "first whatever the numerical error"))
+        facts.append(("P(MAP)", words.probability(row["map"]), "", "that it is first, given the numerical error"))
     facts += [
         ("Log evidence", words.with_error(_nan(row["logEvidence"]), _nan(row["sd"])), "", "natural logarithm"),
         (
@@ -221,7 +222,8 @@ def _summary_inclusion(shown: dict[str, Any]) -> str:
         return ""
     text = f"Highest: {_top(inclusion['name'], inclusion['probability'])}."
     if inclusion["total"] > MEMBERS:
-        text += f" The first {MEMBERS} of {inclusion['total']:,} are drawn."
+        most = words.probability(_nan(inclusion["others"][0]))
+        text += f" The first {MEMBERS} of {inclusion['total']:,} are drawn; the next has {most}."
     return text
 
 
@@ -271,8 +273,9 @@ _SETTINGS = {
     "rank_deficient_models": "Models whose enzymes the data cannot tell apart",
     "method": "Method",
     "screen": "Screen",
-    "screen.top": "Models of each size that the screen keeps, at least",
-    "screen.level": "Probability on either side that the screen leaves out of an interval",
+    "screen.top": "Fewest models of each size that the screen keeps",
+    "screen.level": "Probability that an evidence lies above its interval, in the screen",
+    "rounds": "Rounds of the screen",
     "evidence": "Process",
     "kernel": "Kernel",
     "amplitude": "Amplitude",
@@ -298,12 +301,25 @@ def _settings(comparison: Comparison) -> Iterable[tuple[str, str]]:
     given = {key: value for key, value in comparison.settings.items() if value is not None and key not in _UNSAID}
     if given.get("evidence") in _PROCESSES and "kernel" not in given:
         given["evidence"] = _PROCESSES[given["evidence"]]
+    if "rounds" in given:
+        given["rounds"] = _rounds(given["rounds"])
     ordered = {key: given.pop(key) for key in _SETTINGS if key in given}
     if "rng" not in ordered and "seed" in comparison.settings:
         ordered["rng"] = "none"
     for key, value in flat(ordered | given):
         said = {"True": "yes", "False": "no"}.get(value, value)
         yield _SETTINGS.get(key, key), said
+
+
+def _rounds(rounds: Any) -> Any:
+    """Return what each round of a screen kept, in words; as it is when it was written by another version."""
+    try:
+        return "; ".join(
+            f"{row['models']:,} models of {row['enzymes']} enzymes at {row['n']} points, {row['survived']:,} kept"
+            for row in rounds
+        )
+    except (TypeError, KeyError, ValueError):
+        return rounds
 
 
 def _rows(pairs: Iterable[tuple[str, str]]) -> str:

@@ -10,27 +10,23 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _html, _validate, _warnings, kernels, measures
-from .._linalg import CholeskyFactor, Factor, LowRankFactor
+from .. import _frozen, _html, _validate, kernels, measures
+from .._linalg import Factor
 from .._threads import one_blas_thread
 from ..embeddings import Embedding, embed
 from . import files
-from .simplex import simplex_weights
-from .worst_case import Evaluation, FeatureWorstCase, GramWorstCase, WorstCase, best_weights, streamed_evaluation
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+from .error import factorise, problem_of
+
 FloatArray = NDArray[np.float64]
 Kind = Literal["bayes", "uniform", "simplex", "design"]
 PriorMean = Literal["zero", "constant"]
-
 KINDS: tuple[Kind, ...] = ("bayes", "uniform", "simplex", "design")
 PRIOR_MEANS: tuple[PriorMean, ...] = ("zero", "constant")
-#: Points are one point to the kernel when |k(., x) - k(., y)|^2 is below this part of k(x, x): the difference is then
-#: within a few dozen roundings of zero. For a Gaussian kernel that is a distance of 1e-7 length-scales.
-MERGE_TOLERANCE = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,9 +76,7 @@ class Rule:
     def __post_init__(self) -> None:
         index = np.array(self.index if len(self.index) else np.arange(len(self.points)), dtype=np.intp)
         index.setflags(write=False)
-        _validate.freeze(
-            self, points=_validate.readonly(self.points), weights=_validate.readonly(self.weights), index=index
-        )
+        _frozen.freeze(self, points=_frozen.readonly(self.points), weights=_frozen.readonly(self.weights), index=index)
 
     def __len__(self) -> int:
         """Return the number of points."""
@@ -131,11 +125,22 @@ class Rule:
         return math.fsum(np.abs(self.weights).tolist())
 
     @property
+    def known_embedding(self) -> Embedding:
+        """The embedding; an error for a rule that was loaded from a file without its kernel and measure."""
+        if self.embedding is None:
+            raise ValueError(
+                "`rule` was loaded from a file without its kernel and measure, which are needed here: make the "
+                "rule again from an embedding (`condition` does without them for a number as `amplitude` and the "
+                "rule's own prior mean)"
+            )
+        return self.embedding
+
+    @property
     @one_blas_thread
     def rank(self) -> int | None:
         """Numerical rank of the Gram matrix of `points`; None for a rule without its embedding."""
         if self._rank is None and self.embedding is not None:
-            _validate.freeze(self, _rank=_problem(self.embedding, self.points).rank())
+            _frozen.freeze(self, _rank=problem_of(self.embedding, self.points).rank())
         return self._rank
 
     @property
@@ -143,9 +148,7 @@ class Rule:
     def factor(self) -> Factor:
         """Factor of the Gram matrix of `points`, computed once; what conditioning on values needs."""
         if self._factor is None:
-            if self.embedding is None:
-                raise _validate.no_embedding("rule")
-            _validate.freeze(self, _factor=_factorise(self.embedding, self.points))
+            _frozen.freeze(self, _factor=factorise(self.known_embedding, self.points))
         return cast("Factor", self._factor)
 
     def values(self, values: ArrayLike) -> FloatArray:
@@ -289,279 +292,3 @@ def load_rule(path: str | os.PathLike[str]) -> Rule:
         index=index,
         _rank=rank,
     )
-
-
-@one_blas_thread
-def bayes_rule(
-    embedding: Embedding,
-    points: ArrayLike,
-    *,
-    prior_mean: PriorMean = "zero",
-    max_abs_weights: float | None = None,
-    thorough: bool = True,
-) -> Rule:
-    """Return the Bayesian quadrature rule on `points`: the weights of least worst-case error.
-
-    For f ~ GP(0, k) the integral has posterior mean w'f with w = K^-1 z and variance k_PP - z'K^-1 z, which is the
-    squared worst-case error of these weights and the least of any. With an unknown constant mean the weights are those
-    of least error among weights that sum to one,
-
-        w = K^-1 z + K^-1 1 (1 - 1'K^-1 z) / (1'K^-1 1),
-
-    so that adding a constant to f adds it to the answer.
-
-    Gram matrices of smooth kernels are singular to working precision by a few dozen points. The system is solved with a
-    relative jitter of 1e-15 or the next power of ten that works, and three steps of refinement on the matrix without it
-    (residuals in twice the working precision); where rounding still limits the result, larger jitters are tried too,
-    and the weights whose error *with its floor* is least are returned. `Rule.mmd2` is the error of those weights, not
-    of the ideal ones.
-
-    Parameters
-    ----------
-    embedding : Embedding
-        Kernel and measure.
-    points : array_like, shape (m, d)
-        Repeats are merged, and so are points that the kernel cannot tell apart: |k(., x) - k(., y)|^2 below 1e-14 of
-        k(x, x). The first of them stays. `Rule.index` says which.
-    prior_mean : {"zero", "constant"}
-        Mean of the process: zero, or an unknown constant with a flat prior.
-    max_abs_weights : float, optional
-        Cap on sum |w|, at least 1 with an unknown constant. When the best weights exceed it, the smallest ridge
-        |w|^2 that keeps the cap is added to the objective, and the status says so.
-    thorough : bool
-        False for one step of refinement and no larger jitters: five to ten times as fast where rounding limits the
-        result, with weights that may then have a larger error (the one stated). For averages over many kernels, in
-        which no single rule matters much.
-
-    Returns
-    -------
-    Rule
-
-    Warns
-    -----
-    RuntimeWarning
-        When the mean element is zero (a Stein kernel) and the prior mean too: all weights are then zero.
-
-    Examples
-    --------
-    >>> import numpy as np, fwbq
-    >>> embedding = fwbq.embed(fwbq.ExpQuad(1.0), fwbq.Gaussian([0.0], [[1.0]]))
-    >>> rule = fwbq.bayes_rule(embedding, np.linspace(-4.0, 4.0, 15)[:, None])
-    >>> bool(abs(rule.mmd - 1.86e-6) < 0.01e-6), len(rule), rule.rank
-    (True, 15, 15)
-    """
-    x = _points(embedding, points)
-    _validate.choice(prior_mean, "prior_mean", PRIOR_MEANS)
-    constant = prior_mean == "constant"
-    if max_abs_weights is not None:
-        max_abs_weights = _validate.positive(max_abs_weights, "max_abs_weights")
-        if constant:
-            why = "with an unknown constant the weights sum to one, so sum |w| cannot be less"
-            _validate.at_least(max_abs_weights, "max_abs_weights", 1.0, why)
-    x, index = _merge_repeats(x)
-    problem: WorstCase
-    if _has_features(embedding):
-        problem = _problem(embedding, x)
-    else:
-        _validate.fits_in_memory(len(x), 4 * len(x), "points", "points with their Gram matrix and its factors")
-        K = embedding.kernel(x)
-        keep, merged = _merge_indistinct(K)
-        x, index = x[keep], merged[index]
-        K = K if len(keep) == len(K) else K[np.ix_(keep, keep)]
-        problem = _gram_problem(embedding, x, K)
-    notes: list[str] = []
-    if not constant and embedding.variance == 0.0 and not np.any(embedding.mean(x)):
-        remedy = (
-            "the mean element of this embedding is zero, so every weight is zero and the rule says nothing: "
-            'pass prior_mean="constant", for weights that sum to one'
-        )
-        _warnings.warn(remedy)
-        return Rule(x, np.zeros(len(x)), 0.0, 0.0, "bayes", "zero", remedy, embedding, index)
-    if not thorough and max_abs_weights is None and isinstance(problem, GramWorstCase):
-        w, error = problem.quick_weights(constant)
-        status = _status(index, x, error, notes)
-        factor = CholeskyFactor.of(K)  # whoever asks for a quick rule conditions on it
-        return Rule(x, w, error.stated, error.floor, "bayes", prior_mean, status, embedding, index, _factor=factor)
-    w = best_weights(problem, constant)
-    if max_abs_weights is not None and np.abs(w).sum() > max_abs_weights:
-        w, ridge = problem.ridge_path(constant).capped(max_abs_weights)
-        notes.append(f"sum |w| capped at {max_abs_weights:g} by a ridge of {ridge:.2g}")
-    # Evaluated as for any other weights, so that equal weights have equal errors to the bit.
-    error = _evaluate(embedding, x, w)
-    rank = problem.rank()
-    if rank < len(x):
-        notes.append(f"numerical rank {rank} of {len(x)}")
-    status = _status(index, x, error, notes)
-    return Rule(x, w, error.stated, error.floor, "bayes", prior_mean, status, embedding, index, _rank=rank)
-
-
-@one_blas_thread
-def uniform_rule(embedding: Embedding, points: ArrayLike) -> Rule:
-    """Return the rule with equal weights 1/m on the m `points`; the weights of exact repeats add up.
-
-    Examples
-    --------
-    >>> import fwbq
-    >>> fwbq.uniform_rule(fwbq.embed(fwbq.ExpQuad(1.0), fwbq.Uniform([0.0], [1.0])), [[0.2], [0.8], [0.2]]).weights
-    array([0.66666667, 0.33333333])
-    """
-    x = _points(embedding, points)
-    return _weighted(embedding, x, np.full(len(x), 1.0 / len(x)), "uniform")
-
-
-@one_blas_thread
-def weighted_rule(embedding: Embedding, points: ArrayLike, weights: ArrayLike) -> Rule:
-    """Return the rule with any given `weights` on `points`; the weights of exact repeats add up.
-
-    Parameters
-    ----------
-    embedding : Embedding
-        Kernel and measure.
-    points, weights : array_like, shapes (m, d), (m,)
-        Points, and weights of either sign that need not sum to one.
-
-    Examples
-    --------
-    >>> import fwbq
-    >>> embedding = fwbq.embed(fwbq.ExpQuad(1.0), fwbq.Uniform([0.0], [1.0]))
-    >>> rule = fwbq.weighted_rule(embedding, [[0.2], [0.8]], [0.5, 0.5])
-    >>> rule.kind, rule.mmd2 == fwbq.mmd2(embedding, [[0.2], [0.8]], [0.5, 0.5])
-    ('design', True)
-    """
-    x = _points(embedding, points)
-    return _weighted(embedding, x, _validate.vector(weights, "weights", len(x)), "design")
-
-
-@one_blas_thread
-def simplex_rule(embedding: Embedding, points: ArrayLike) -> Rule:
-    """Return the rule of least worst-case error among non-negative weights that sum to one.
-
-    A convex quadratic programme, solved to an optimality of 1e-10; most weights are often exactly zero. The estimate
-    lies between the least and the greatest value, and errors in the values are never amplified.
-
-    Examples
-    --------
-    >>> import numpy as np, fwbq
-    >>> embedding = fwbq.embed(fwbq.ExpQuad(0.5), fwbq.Gaussian([0.0], [[1.0]]))
-    >>> x = np.linspace(-3.0, 3.0, 10)[:, None]
-    >>> rule = fwbq.simplex_rule(embedding, x)
-    >>> bool(rule.weights.min() >= 0.0), bool(abs(rule.weights.sum() - 1.0) < 1e-14)
-    (True, True)
-    >>> fwbq.bayes_rule(embedding, x).mmd2 <= rule.mmd2 <= fwbq.uniform_rule(embedding, x).mmd2
-    True
-    """
-    x, index = _merge_repeats(_points(embedding, points))
-    w, violation = simplex_weights(embedding.kernel(x), embedding.mean(x), embedding.variance)
-    error = _evaluate(embedding, x, w)
-    notes = [f"optimal only to {violation:.1g} of the kernel's variance"] if violation > 1e-10 else []
-    status = _status(index, x, error, notes)
-    return Rule(x, w, error.stated, error.floor, "simplex", status=status, embedding=embedding, index=index)
-
-
-def mmd2(embedding: Embedding, points: ArrayLike, weights: ArrayLike) -> float:
-    """Return the squared worst-case error k_PP - 2 w'z + w'K w of any `weights` on `points`, as `Rule.mmd2` states it.
-
-    Parameters
-    ----------
-    embedding : Embedding
-        Kernel and measure.
-    points, weights : array_like, shapes (n, d), (n,)
-        Points and weights.
-
-    Examples
-    --------
-    One point at the mean of N(0, 1), weight one, length-scale 1: 1/sqrt(3) - 2/sqrt(2) + 1.
-
-    >>> import fwbq
-    >>> embedding = fwbq.embed(fwbq.ExpQuad(1.0), fwbq.Gaussian([0.0], [[1.0]]))
-    >>> bool(abs(fwbq.mmd2(embedding, [[0.0]], [1.0]) - (3**-0.5 - 2**0.5 + 1.0)) < 1e-15)
-    True
-    """
-    return weighted_rule(embedding, points, weights).mmd2
-
-
-def _points(embedding: Embedding, points: ArrayLike) -> FloatArray:
-    _validate.instance(embedding, "embedding", Embedding, "pass fwbq.embed(kernel, measure)")
-    return _validate.at_least_one_point(_validate.points(points, "points", embedding.dim), "points")
-
-
-def _weighted(embedding: Embedding, x: FloatArray, w: FloatArray, kind: Kind) -> Rule:
-    x, index = _merge_repeats(x)
-    if len(x) < len(index):
-        w = np.asarray(np.bincount(index, weights=w, minlength=len(x)), dtype=np.float64)
-    error = _evaluate(embedding, x, w)
-    if not math.isfinite(error.stated):
-        raise ValueError(
-            f"`weights` as large as {float(np.max(np.abs(w))):.3g} have a squared worst-case error beyond 1.8e308, the "
-            "largest number of float64: divide them by their sum, or choose a kernel of smaller variance"
-        )
-    status = _status(index, x, error, [])
-    return Rule(x, w, error.stated, error.floor, kind, status=status, embedding=embedding, index=index)
-
-
-def _status(index: NDArray[np.intp], x: FloatArray, error: Evaluation, notes: list[str]) -> str:
-    merged = [f"{len(index) - len(x)} repeated points merged"] if len(x) < len(index) else []
-    limited = ["worst-case error limited by rounding"] if error.stated > error.value else []
-    return "; ".join(merged + notes + limited) or "ok"
-
-
-def _has_features(embedding: Embedding) -> bool:
-    return hasattr(embedding.kernel, "features") and hasattr(embedding, "mean_features")
-
-
-def _feature_problem(embedding: Any, x: FloatArray) -> FeatureWorstCase:
-    return FeatureWorstCase(embedding.kernel.features(x), embedding.mean_features, embedding.accuracy)
-
-
-def _gram_problem(embedding: Embedding, x: FloatArray, K: FloatArray) -> GramWorstCase:
-    return GramWorstCase(K, embedding.mean(x), embedding.variance, embedding.accuracy)
-
-
-def _problem(embedding: Embedding, x: FloatArray) -> WorstCase:
-    if _has_features(embedding):
-        return _feature_problem(embedding, x)
-    return _gram_problem(embedding, x, embedding.kernel(x))
-
-
-def _evaluate(embedding: Embedding, x: FloatArray, w: FloatArray) -> Evaluation:
-    if _has_features(embedding):
-        return _feature_problem(embedding, x).evaluate(w)
-    return streamed_evaluation(embedding.kernel, x, w, embedding.mean(x), embedding.variance, embedding.accuracy)
-
-
-def _factorise(embedding: Any, x: FloatArray) -> Factor:
-    if _has_features(embedding):
-        features = embedding.kernel.features(x)
-        if features.shape[1] < len(x):
-            return LowRankFactor.of(features)
-    return CholeskyFactor.of(embedding.kernel(x))
-
-
-def _merge_repeats(x: FloatArray) -> tuple[FloatArray, NDArray[np.intp]]:
-    """Keep the first of every set of equal rows, in the order given; O(n log n)."""
-    _, first, inverse = np.unique(x + 0.0, axis=0, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    position = np.empty_like(order)
-    position[order] = np.arange(len(order))
-    return x[first[order]], position[inverse.reshape(-1)]
-
-
-def _merge_indistinct(K: FloatArray) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the rows to keep and, for every row, the position of the kept row that stands for it."""
-    n = len(K)
-    diagonal = np.diagonal(K)
-    stands = np.arange(n)
-    rows = max(1, (1 << 20) // n)
-    pairs = []
-    for start in range(0, n, rows):
-        block = K[start : start + rows]
-        both = diagonal[start : start + rows, None] + diagonal
-        i, j = np.nonzero(both - 2.0 * block <= (0.5 * MERGE_TOLERANCE) * both)
-        later = j > i + start
-        pairs.append(np.stack([i[later] + start, j[later]], axis=1))
-    # In order of the first index, so that when (i, j) is met it is settled whether i stays.
-    for i, j in np.concatenate(pairs):
-        if stands[i] == i and stands[j] == j:
-            stands[j] = i
-    keep = np.flatnonzero(stands == np.arange(n))
-    return keep, np.searchsorted(keep, stands)

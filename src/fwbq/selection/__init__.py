@@ -1,11 +1,16 @@
 """Model selection with numerical error: evidences, model probabilities, P(MAP), racing and stopping."""
 
-from .comparison import Comparison, Rest, Stage, label
+from .compare import compare_models
+from .comparison import Comparison
 from .coordinates import Coordinates, LogScale, Standard
 from .evidence import Earlier, Evidences
+from .family import Family, ModelFamily
+from .label import label
 from .map_probability import map_probabilities
-from .model import Family, Model, ModelFamily
-from .race import compare_families, compare_models
+from .model import Model
+from .options import Options
+from .race import compare_families
+from .stage import Rest, Stage
 
 __all__ = [
     "Comparison",
@@ -16,6 +21,7 @@ __all__ = [
     "LogScale",
     "Model",
     "ModelFamily",
+    "Options",
     "Rest",
     "Stage",
     "Standard",

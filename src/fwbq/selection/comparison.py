@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _validate
+from .. import _extras, _validate
 from .._reason import Reason
-from . import files
+from . import files, tables
 from .evidence import Evidences
+from .forecast import forecast
+from .label import label
 from .map_probability import leader, map_probabilities
+from .stage import Rest, Stage
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,8 +27,11 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-#: Draws of the numerical error, and most numbers in all draws together: 160 MB.
+#: Draws of the numerical error, by which the mean of a probability is known to a fortieth of its standard deviation,
+#: and most numbers in all draws together: 160 MB.
 _DRAWS, _NUMBERS = 2000, 20_000_000
+#: Draws of two evidences: the ends of a 95 % interval have a standard error of 1 % of half its width.
+_PAIR_DRAWS = 20_000
 
 
 def usual_draws(models: int) -> int:
@@ -37,62 +43,6 @@ def usual_draws(models: int) -> int:
     (2000, 400)
     """
     return int(np.clip(_NUMBERS // max(models, 1), 100, _DRAWS))
-
-
-def label(name: Hashable) -> str:
-    """Return a name as people read it: tuples of enzymes in braces.
-
-    Examples
-    --------
-    >>> label(("mTOR", "S6K")), label(()), label("linear")
-    ('{mTOR, S6K}', '{}', 'linear')
-    """
-    return "{" + ", ".join(map(str, name)) + "}" if isinstance(name, tuple) else str(name)
-
-
-@dataclass(frozen=True, eq=False)
-class Stage:
-    """The state of the comparison after one round of evaluations.
-
-    Attributes
-    ----------
-    n : int
-        Points that the models in contention had been evaluated at.
-    evaluations : int
-        Evaluations of all models together up to here.
-    contenders : int
-        Models evaluated in the round: those in contention, and others, up to 20 in all, from whose values the shared
-        length-scales are found.
-    evidences : Evidences
-        Posteriors of all models.
-    best : int
-        Position of the leading model.
-    map_probability : float
-        P(the leading model is the true MAP).
-    """
-
-    n: int
-    evaluations: int
-    contenders: int
-    evidences: Evidences
-    best: int
-    map_probability: float
-
-
-@dataclass(frozen=True, eq=False)
-class Rest:
-    """Models that were screened and are not listed.
-
-    Attributes
-    ----------
-    count : int
-        How many.
-    log_weight : float
-        Log of the sum of their evidences times prior probabilities, relative to the listed ones' scale.
-    """
-
-    count: int
-    log_weight: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +168,10 @@ class Comparison:
         return float(self.map_probabilities[self._best])
 
     def _position(self, name: Hashable) -> int:
-        return _validate.known_model(name, self.names)
+        try:
+            return self.names.index(name)
+        except ValueError:
+            raise KeyError(f"no model is called {name!r}; there are {len(self)}, e.g. {self.names[0]!r}") from None
 
     def log_evidence(self, name: Hashable) -> float:
         """Median of the posterior of a model's log evidence."""
@@ -229,7 +182,8 @@ class Comparison:
         low, high = self.evidences.take([self._position(name)]).interval(_validate.probability(level, "level"))
         return float(low[0]), float(high[0])
 
-    def _log_draws(self, draws: int | None, rng: Any) -> Array:
+    def log_draws(self, draws: int | None = None, rng: Any = None) -> Array:
+        """Return draws of the log evidences, (draws, m): numerical error; arguments as for :meth:`probabilities`."""
         generator = np.random.default_rng(self.settings.get("seed", 0)) if rng is None else _validate.generator(rng)
         size = usual_draws(len(self)) if draws is None else _validate.count(draws, "draws")
         return self.evidences.sample(size, generator)
@@ -247,7 +201,7 @@ class Comparison:
         rng : optional
             By default the run's own seed: the same draws every time.
         """
-        logs = self._log_draws(draws, rng) + self.log_prior
+        logs = self.log_draws(draws, rng) + self.log_prior
         top = logs.max(axis=1, keepdims=True)
         if self.rest is not None:
             top = np.maximum(top, self.rest.log_weight)
@@ -260,23 +214,14 @@ class Comparison:
     def bayes_factor(self, first: Hashable, second: Hashable, level: float = 0.95) -> tuple[float, float, float]:
         """Return the log Bayes factor of the first model against the second: median and ends of its interval."""
         pair = self.evidences.take([self._position(first), self._position(second)])
-        drawn = pair.sample(20_000, np.random.default_rng(0))
+        drawn = pair.sample(_PAIR_DRAWS, np.random.default_rng(0))
         tail = 50.0 * (1.0 - _validate.probability(level, "level"))
         low, middle, high = np.percentile(drawn[:, 0] - drawn[:, 1], [tail, 50.0, 100.0 - tail])
         return float(middle), float(low), float(high)
 
     def rank_probabilities(self, top: int = 10, draws: int | None = None) -> pd.DataFrame:
         """Return P(model has rank r), r = 1..top, for the models that are ever among the first `top`."""
-        import pandas as pd
-
-        logs = self._log_draws(draws, None) + self.log_prior
-        top = min(_validate.count(top, "top"), len(self.names))
-        ranks = np.argsort(-logs, axis=1, kind="stable")[:, :top]
-        seen, inverse = np.unique(ranks, return_inverse=True)
-        counts = np.zeros((len(seen), top))
-        np.add.at(counts, (inverse.reshape(ranks.shape), np.arange(top)), 1.0 / len(logs))
-        frame = pd.DataFrame(counts, index=[label(self.names[i]) for i in seen], columns=range(1, top + 1))
-        return frame.iloc[np.lexsort(tuple(-counts[:, r] for r in reversed(range(top))))]
+        return tables.ranks(self, top, draws)
 
     def inclusion(self, draws: int | None = None, level: float = 0.95) -> pd.DataFrame:
         """Return the inclusion probability of each member of tuple-named models, with its numerical error.
@@ -288,22 +233,7 @@ class Comparison:
         DataFrame
             ``name``, ``probability`` (median over draws), ``lower``, ``upper``; most probable first.
         """
-        import pandas as pd
-        from scipy.sparse import csr_array
-
-        sets = [name if isinstance(name, tuple) else () for name in self.names]
-        members = list(dict.fromkeys(e for name in sets for e in name))
-        tail = 50.0 * (1.0 - _validate.probability(level, "level"))
-        if not members:
-            return pd.DataFrame({"name": members, "probability": [], "lower": [], "upper": []})
-        position = {e: j for j, e in enumerate(members)}
-        columns = np.array([position[e] for name in sets for e in dict.fromkeys(name)], dtype=np.intp)
-        ends = np.cumsum([0, *(len(set(name)) for name in sets)])
-        holds = csr_array((np.ones(len(columns)), columns, ends), shape=(len(sets), len(members)))
-        shares = (holds.T @ self.probabilities(draws).T).T
-        low, middle, high = np.percentile(shares, [tail, 50.0, 100.0 - tail], axis=0)
-        frame = pd.DataFrame({"name": members, "probability": middle, "lower": low, "upper": high})
-        return frame.sort_values("probability", ascending=False, ignore_index=True, kind="stable")
+        return tables.inclusion(self, draws, level)
 
     def to_frame(self, draws: int | None = None) -> pd.DataFrame:
         """Return a row for each model, most probable first.
@@ -314,41 +244,11 @@ class Comparison:
             ``model``, ``log_evidence``, ``log_evidence_sd``, ``probability`` and its quantiles ``q05`` to ``q95``
             over the numerical error, ``map_probability``, ``evaluations``.
         """
-        import pandas as pd
-
-        shares = self.probabilities(draws)
-        q05, q25, q50, q75, q95 = np.quantile(shares, [0.05, 0.25, 0.5, 0.75, 0.95], axis=0)
-        frame = pd.DataFrame(
-            {
-                "model": [label(name) for name in self.names],
-                "log_evidence": self.evidences.log_median,
-                "log_evidence_sd": self.evidences.log_sd,
-                "probability": shares.mean(axis=0),
-                "q05": q05,
-                "q25": q25,
-                "q50": q50,
-                "q75": q75,
-                "q95": q95,
-                "map_probability": self.map_probabilities,
-                "evaluations": self.points,
-            }
-        )
-        order = np.lexsort((-(self.evidences.log_median + self.log_prior), -frame["probability"].to_numpy()))
-        return frame.iloc[order].reset_index(drop=True)
+        return tables.models(self, draws)
 
     def history(self) -> pd.DataFrame:
         """Return a row for each round: ``n``, ``evaluations``, ``contenders``, ``best``, ``map_probability``."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "n": [s.n for s in self.stages],
-                "evaluations": [s.evaluations for s in self.stages],
-                "contenders": [s.contenders for s in self.stages],
-                "best": [label(self.names[s.best]) for s in self.stages],
-                "map_probability": [s.map_probability for s in self.stages],
-            }
-        )
+        return tables.rounds(self)
 
     def error_history(self) -> pd.DataFrame:
         """Return the standard deviation of the log evidence after each round.
@@ -359,15 +259,7 @@ class Comparison:
             ``n``, ``leading`` (of the model that leads in the end), ``median`` (over the models whose evidence is
             known).
         """
-        import pandas as pd
-
-        best = self._best
-        rows = []
-        for s in self.stages:
-            sd = s.evidences.log_sd
-            known = sd[np.isfinite(sd)]
-            rows.append((s.n, float(sd[best]), float(np.median(known)) if len(known) else np.nan))
-        return pd.DataFrame(rows, columns=["n", "leading", "median"])
+        return tables.errors(self)
 
     def at_stage(self, stage: int) -> Comparison:
         """Return the comparison as it stood after a round."""
@@ -383,45 +275,16 @@ class Comparison:
         The standard deviations of the two leading log evidences fall like n to some power; the power is taken from
         the last rounds, and the n is sought at which their difference would be decided with probability `level`.
         """
-        _validate.probability(level, "level")
-        if self.map_probability >= level:
-            return f"nothing more: P(MAP) = {self.map_probability:.4g} is above {level:g} already"
-        score = self.evidences.log_median + self.log_prior
-        if len(self.names) < 2:
-            return "nothing more: there is one model"
-        first, second = np.argsort(-score)[:2]
-        gap = score[first] - score[second]
-        history = [(s.n, float(np.hypot(*s.evidences.log_sd[[first, second]]))) for s in self.stages]
-        usable = [(n, sd) for n, sd in history if sd > 0.0]
-        if len(usable) < 2 or gap <= 0.0:
-            return "cannot be predicted: there are too few rounds, or the two leading models have equal probability"
-        (n0, s0), (n1, s1) = usable[0], usable[-1]
-        rate = np.log(s0 / s1) / np.log(n1 / n0)
-        if rate <= 0.05:
-            return "cannot be predicted: the numerical error has not fallen from round to round yet"
-        from scipy.special import ndtri
-
-        # Not below what has been spent: a rival further down may be what keeps the decision open.
-        with np.errstate(over="ignore"):
-            needed = n1 * max(s1 * float(ndtri(level)) / gap, 1.0) ** (1.0 / rate)
-        if not needed < 1e9:
-            return (
-                "more than a billion points for each of the two leading models: their posterior probabilities are too "
-                "close to be told apart by computing more"
-            )
-        return (
-            f"about {int(np.ceil(needed)):,} points for each of the two leading models, {label(self.names[first])} and "
-            f"{label(self.names[second])} (now {n1}; the error falls like n^-{rate:.1f})"
-        )
+        return forecast(self, level)
 
     def to_xarray(self, draws: int = 1000) -> Any:
         """Return draws of log evidences and probabilities as an xarray Dataset with dimensions draw and model."""
-        import xarray as xr
+        xr = _extras.load("xarray", "arviz", "`to_xarray`")
 
         coords = {"draw": np.arange(draws), "model": [label(name) for name in self.names]}
         return xr.Dataset(
             {
-                "log_evidence": (("draw", "model"), self._log_draws(draws, None)),
+                "log_evidence": (("draw", "model"), self.log_draws(draws, None)),
                 "probability": (("draw", "model"), self.probabilities(draws)),
             },
             coords=coords,
@@ -430,7 +293,7 @@ class Comparison:
 
     def to_arviz(self, draws: int = 1000) -> Any:
         """Return the draws as an ArviZ InferenceData with one chain."""
-        import arviz as az
+        az = _extras.load("arviz", "arviz", "`to_arviz`")
 
         data = self.to_xarray(draws).expand_dims("chain").assign_coords(chain=[0])
         return az.InferenceData(posterior=data)

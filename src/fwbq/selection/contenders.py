@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _validate
 from ..inference import Evidence
 from ..inference.result import DF
 from ..kernels import Kernel, Stationary
 from ..posterior import AnyAmplitude
 from .evidence import Evidences
-from .model import Evaluate, Family, ModelFamily
+from .family import Evaluate, Family, ModelFamily, check_evaluated, log_integrands
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -23,6 +22,9 @@ IntArray = NDArray[np.intp]
 #: A model is dropped from a race only when its log evidence is known to this standard deviation: a wider interval
 #: mostly means that the mass of the likelihood has not been found yet.
 _SMALL = 1.0
+#: Largest standard deviation of a log evidence that goes into a comparison: wider ones say as little, and sums of their
+#: squares stay finite.
+_WIDEST = 1e6
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +40,7 @@ class Numbered:
         for number in np.unique(which):
             own = which == number
             x = np.ascontiguousarray(rows[own, 1:])
-            values = np.asarray(self.family.log_integrands(x, np.array([number])), dtype=float)
-            out[own] = _validate.log_block(values, x, lambda j, k=number: self.family.names[int(k)])[:, 0]
+            out[own] = log_integrands(self.family, x, np.array([number]))[:, 0]
         return out
 
 
@@ -121,14 +122,14 @@ class Contenders:
     def results(self) -> list[Evidence]:
         """Return the evidence of each model in contention."""
         for j in self.active:
-            _validate.some_values_of(self._runs[j].n_evaluations, self.family.names[j])
+            check_evaluated(self._runs[j].n_evaluations, self.family.names[j])
         return [self._runs[j].result() for j in self.active]
 
     def posteriors(self) -> Evidences:
         """Return the posteriors of the models in contention."""
         found = self.results()
         m = len(found)
-        scale = np.array([min(e.scale, 1e6) if np.isfinite(e.log_evidence) else 0.0 for e in found])
+        scale = np.array([min(e.scale, _WIDEST) if np.isfinite(e.log_evidence) else 0.0 for e in found])
         centre = np.array([e.log_evidence for e in found])
         return Evidences(np.full(m, "log", dtype="<U8"), centre, scale, np.full(m, DF), np.zeros(m))
 

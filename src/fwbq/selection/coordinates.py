@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _validate
+from .. import _frozen, _validate
 from ..measures import Measure
 
 Array = NDArray[np.float64]
@@ -84,7 +84,7 @@ class LogScale(Coordinates):
 
     def __init__(self, offset: ArrayLike) -> None:
         given = np.atleast_1d(_validate.positive_scalar_or_vector(offset, "offset"))
-        _validate.freeze(self, offset=_validate.readonly(given))
+        _frozen.freeze(self, offset=_frozen.readonly(given))
 
     def forward(self, x: Array) -> Array:
         """Map points (n, d); NaN below -c, where there is no logarithm."""

@@ -11,7 +11,8 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 Array = NDArray[np.float64]
 Kind = Literal["log", "positive"]
-#: How many natural logarithms below its largest value an evidence of zero is taken to be.
+#: How many natural logarithms below its largest value an evidence of zero is taken to be: exp(-745) is the smallest
+#: positive float64.
 _NOTHING = 745.0
 
 

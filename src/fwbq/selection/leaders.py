@@ -13,9 +13,11 @@ from .nodes import Nodes
 
 Array = NDArray[np.float64]
 
-#: Models for which points are chosen: those likeliest to be the best.
+#: Models for which points are chosen: those likeliest to be the best. For 10 and 160 the intervals of the 20 leading
+#: pairs were 1.13 and 0.94 times as wide, and errors 1.07 and 0.98 times as large (benchmarks/constants.py).
 _LEADERS = 40
-#: Variance, relative to the prior's, below which a node is as good as known.
+#: Variance, relative to the prior's, below which a node is not chosen, because its value is as good as known. With
+#: 1e-8 the same nodes were chosen there; with 1e-4 errors were 1.34 times as large.
 _KNOWN = 1e-6
 
 

@@ -12,14 +12,16 @@ from .evidence import Evidences
 
 Array = NDArray[np.float64]
 
-#: Leading models with all their quantiles on the grid, and contenders with some of them.
+#: Leading models with all their quantiles on the grid, and contenders with some of them. Twice or half as many changed
+#: no probability of 10 to 20,000 models by more than 6e-7.
 _FINE, _COARSE = 24, 400
-#: Points of the grid on which the other contenders, each of them with hardly a chance, are summed.
+#: Points of the grid on which the other contenders, each of them with hardly a chance, are summed. With 64 and 1024 of
+#: them probabilities among 20,000 models changed by 7e-6 and 4e-7 at most.
 _THIN = 256
 #: The grid begins at a value that the largest evidence falls short of with at most this probability. Contenders beyond
 #: the first 400 that exceed this value with less than this probability are left out.
 _NO_CHANCE = 1e-9
-#: To find where the grid may begin, one in so many of its points is tried.
+#: To find where the grid may begin, one in so many of its points is tried; with 4 and 64 probabilities changed by 3e-8.
 _SKIP = 16
 #: Values of distribution functions held at a time: 16 MB.
 _BLOCK = 2_000_000

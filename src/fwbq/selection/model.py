@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _validate
+from .. import _frozen, _validate
 from ..inference import Evidence, EvidenceRun, evidence
 from ..inference.start import starting_point
 from ..measures import Measure, Uniform, as_measure
@@ -18,15 +17,15 @@ from .coordinates import Coordinates
 from .unit_cube import UnitCube
 
 Array = NDArray[np.float64]
-#: From a function and points to its values, and whether each point has them.
-Evaluate = Callable[[Any, Array], tuple[Array, NDArray[np.bool_]]]
 #: Points (n, d) to quantities of interest by name, each an array (n, ...).
 Variables = Callable[[Array], Mapping[str, Any]]
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    r"""A model whose evidence is :math:`Z = \int \exp(\ell(x))\, p(\mathrm{d}x)`.
+    r"""A model to be compared by its evidence: a log likelihood under a prior.
+
+    The evidence is :math:`Z = \int \exp(\ell(x))\, p(\mathrm{d}x)`.
 
     Parameters
     ----------
@@ -75,11 +74,11 @@ class Model:
         measure = None if self.measure is None else as_measure(self.measure)
         start = starting_point(measure, self.dim, self.start, called="measure")
         dim = len(start) if start is not None else measure.dim if measure is not None else None
-        _validate.freeze(self, measure=measure, start=start, dim=dim)
+        _frozen.freeze(self, measure=measure, start=start, dim=dim)
         if self.scale is not None:
             if measure is not None:
                 raise ValueError("`scale` goes with a log joint density without a measure: leave it out")
-            _validate.freeze(self, scale=_validate.positive_scalar_or_vector(self.scale, "scale"))
+            _frozen.freeze(self, scale=_validate.positive_scalar_or_vector(self.scale, "scale"))
         if self.coordinates is not None:
             _validate.instance(
                 self.coordinates, "coordinates", Coordinates, "give e.g. fwbq.selection.LogScale(offset)"
@@ -88,6 +87,11 @@ class Model:
                 raise ValueError("`coordinates` go with a `measure`: leave them out of a log joint density")
         if self.variables is not None:
             _validate.function(self.variables, "variables")
+
+    def __repr__(self) -> str:
+        name = getattr(self.log_integrand, "__qualname__", type(self.log_integrand).__name__)
+        what = f"under {self.measure!r}" if self.measure is not None else "as a log joint density"
+        return f"<Model of {self.dim} parameter{'s' if self.dim != 1 else ''}: {name} {what}>"
 
     def __call__(self, x: Array) -> Array:
         """Return the log integrand at points (n, d), (n,)."""
@@ -206,111 +210,3 @@ class Model:
             _validate.flag(vectorized, "vectorized"),
         )
         return cls(cube, Uniform(np.zeros(size), np.ones(size)), variables=cube.variables)
-
-
-class Family(Protocol):
-    """Models under one measure, evaluated together."""
-
-    @property
-    def measure(self) -> Measure:
-        """The measure."""
-
-    @property
-    def coordinates(self) -> Coordinates | None:
-        """Where the log integrands are smooth."""
-
-    @property
-    def names(self) -> Sequence[Hashable]:
-        """What the models are called."""
-
-    @property
-    def alike(self) -> bool:
-        """Whether the log integrands resemble each other, so that one set of length-scales is found from them all."""
-
-    def log_integrands(self, x: Array, which: NDArray[np.intp]) -> Array:
-        """Return the log integrands (n, len(which)) of the models `which` at points (n, d)."""
-
-    def identity(self) -> Any:
-        """Return what tells this family's functions from others, JSON-able, for a journal."""
-
-
-@dataclass(frozen=True, eq=False)
-class ModelFamily:
-    """Models given one by one as functions."""
-
-    names: tuple[Hashable, ...]
-    models: tuple[Model, ...]
-    tag: str | None = None
-
-    @property
-    def measure(self) -> Measure:
-        """The measure they share."""
-        measure = self.models[0].measure
-        if measure is None:
-            raise ValueError(
-                f"model {self.names[0]!r} is a log joint density, without a prior to spread shared points over: leave "
-                "out `evidence`, or give every model a `measure`"
-            )
-        return measure
-
-    @property
-    def joint(self) -> bool:
-        """Whether they are log joint densities, without a measure."""
-        return self.models[0].measure is None
-
-    @property
-    def coordinates(self) -> Coordinates | None:
-        """The coordinates they share."""
-        return self.models[0].coordinates
-
-    @property
-    def alike(self) -> bool:
-        """False: functions given one by one may be of any kind."""
-        return False
-
-    def log_integrands(self, x: Array, which: NDArray[np.intp]) -> Array:
-        """Return the log integrands (n, len(which))."""
-        columns = []
-        for i in which:
-            try:
-                columns.append(self.models[i](x))
-            except Exception as error:
-                error.add_note(f"in model {self.names[i]!r}")
-                raise
-        return np.column_stack(columns)
-
-    def identity(self) -> Any:
-        """Return what makes the functions these and no others: code and what it refers to, or the tag given for it."""
-        from ..evaluation import function_identity
-
-        functions = []
-        for name, model in zip(self.names, self.models, strict=True):
-            try:
-                function: Any = function_identity(model.log_integrand) if self.tag is None else self.tag
-            except TypeError as error:
-                error.add_note(f"in model {name!r}")
-                raise
-            functions.append({"name": repr(name), "function": function, "vectorized": model.vectorized})
-        return functions
-
-
-def families(models: Mapping[Any, Model], tag: str | None = None, vectorized: bool | None = None) -> list[Family]:
-    """Group models that share a measure (the same object, or one with an equal specification) and coordinates.
-
-    Log joint densities without a measure are grouped by their number of parameters.
-
-    `tag` is a name by which a journal identifies the log integrands; `vectorized`, if given, takes the place of what
-    the models say.
-    """
-    tag = None if tag is None else _validate.text(tag, "tag")
-    groups: dict[Any, list[tuple[Hashable, Model]]] = {}
-    for name, model in models.items():
-        _validate.instance(model, f"models[{name!r}]", Model, "give fwbq.Model(log_integrand, measure)")
-        try:
-            key: Any = model.dim if model.measure is None else json.dumps(model.measure.spec(), sort_keys=True)
-        except ValueError:
-            key = id(model.measure)
-        if vectorized is not None:
-            model = replace(model, vectorized=vectorized)
-        groups.setdefault((key, model.coordinates and model.coordinates.key), []).append((name, model))
-    return [ModelFamily(tuple(n for n, _ in group), tuple(m for _, m in group), tag) for group in groups.values()]

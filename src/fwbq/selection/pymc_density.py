@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _validate
+from .. import _extras
 
 Array = NDArray[np.float64]
 
@@ -41,7 +41,7 @@ class PyMCDensity:
     @classmethod
     def compiled(cls, model: Any) -> Self:
         """Return the density of a PyMC model."""
-        pm = _validate.extra("pymc", "pymc", "a model from PyMC")
+        pm = _extras.load("pymc", "pymc", "a model from PyMC")
         if not isinstance(model, pm.Model):
             raise TypeError(
                 f"`model` must be a pymc.Model, got {type(model).__name__}: pass the m of `with pm.Model() as m`"
@@ -101,7 +101,7 @@ def starting_values(model: Any, given: Mapping[str, ArrayLike] | None = None) ->
     for name in given or {}:
         if name not in known:
             raise ValueError(f"`start` names {name!r}, but the free variables of `model` are {', '.join(known)}")
-    make = _validate.extra("pymc.initial_point", "pymc", "a model from PyMC").make_initial_point_fn
+    make = _extras.load("pymc.initial_point", "pymc", "a model from PyMC").make_initial_point_fn
     chosen = {known[name]: np.asarray(value, dtype=float) for name, value in (given or {}).items()}
     point = make(model=model, overrides=chosen)(None)
     return np.concatenate([np.ravel(point[each.name]) for each in model.value_vars]).astype(float)

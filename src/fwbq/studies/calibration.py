@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from .. import _files
 from .._gauss import gauss_legendre, tensor_grid
-from ..chema import Dataset, KineticFamily, compare
-from ..chema.likelihood import candidate_models, log_likelihood_block
+from ..chema import Dataset, KineticFamily, candidate_models, compare, log_likelihood_block
 from ..designs import FrankWolfe
 from ..kernels import ExpQuad
 from ..selection import Comparison

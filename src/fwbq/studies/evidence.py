@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import betaln, expit, gammaln, logsumexp
 
+from .. import _files
 from ..designs.qmc import scrambled_engine
 from ..inference import evidence
 from ..inference.mixture import Mixture
@@ -295,10 +296,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.out.mkdir(parents=True, exist_ok=True)
     replicates = options.replicates or (QUICK_REPLICATES if options.quick else REPLICATES)
     frame = run(options.families, SIZES[:2] if options.quick else SIZES, replicates, options.jobs)
-    frame.to_csv(options.out / "evidence.csv", index=False)
+    _files.write(options.out / "evidence.csv", frame.to_csv(index=False))
     table = summary(frame)
-    table.to_csv(options.out / "summary.csv", index=False)
-    (options.out / "summary.md").write_text(markdown(table))
+    _files.write(options.out / "summary.csv", table.to_csv(index=False))
+    _files.write(options.out / "summary.md", markdown(table))
     from .. import plots
     from ..plots import studies as figures
 

@@ -27,7 +27,7 @@ import numpy as np
 from scipy.integrate import qmc_quad
 from scipy.special import stdtrit
 
-from .. import problems
+from .. import _files, problems
 from ..designs.qmc import scrambled_engine
 from ..integration import integrate
 from ..problems import Family, Problem, large
@@ -172,11 +172,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
     coverage, stops = run(QUICK_REPLICATES if options.quick else REPLICATES, jobs=options.jobs)
-    coverage.to_csv(options.out / "nets.csv", index=False)
-    stops.to_csv(options.out / "stops.csv", index=False)
+    for name, frame in (("nets", coverage), ("stops", stops)):
+        _files.write(options.out / f"{name}.csv", frame.to_csv(index=False))
     tables = coverage_table(coverage), stop_table(stops)
     text = "\n\n".join(table.to_string(float_format=lambda v: f"{v:.3g}") for table in tables)
-    (options.out / "tables.txt").write_text(text + "\n")
+    _files.write(options.out / "tables.txt", text + "\n")
     sys.stdout.write(text + "\n")
     return 0
 

@@ -47,7 +47,11 @@ class SobolNet:
 
     def generators(self, m: int) -> IntArray:
         """Return the generators of the net of 2^m points, shape (m, d): 30 binary digits as whole numbers."""
-        while len(self._known) < _validate.limited(m, DIGITS, "m", "binary digits of n", "use fewer points"):
+        if m > DIGITS:
+            raise ValueError(
+                f"`m` must be at most {DIGITS}, the binary digits of a coordinate, got {m}: use fewer points"
+            )
+        while len(self._known) < m:
             self._engine.fast_forward((1 << len(self._known)) - self._engine.num_generated)
             self._known.append(binary_digits(self._engine.random(1))[0] ^ self._origin)
         return np.array(self._known[:m], dtype=np.int64).reshape(m, self.dim)

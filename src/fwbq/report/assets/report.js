@@ -190,7 +190,7 @@
         arrayminus: inclusion.lower.map((l, j) => inclusion.probability[j] - l), color: colour("ink"), thickness: 1.4, width: 3,
       },
       hoverinfo: "text",
-      hovertext: inclusion.name.map((name, j) => `<b>${plain(name, 60)}</b><br>inclusion ${share(inclusion.probability[j])}<br>95 %: ${share(inclusion.lower[j])} to ${share(inclusion.upper[j])}`),
+      hovertext: inclusion.name.map((name, j) => `<b>${plain(name, 60)}</b><br>inclusion ${share(inclusion.probability[j])}<br>90 %: ${share(inclusion.lower[j])} to ${share(inclusion.upper[j])}`),
     }], layout({
       hovermode: "y",
       xaxis: axis("inclusion probability", { range: [0, 1.02], fixedrange: coarse }),
@@ -287,7 +287,7 @@
   const has = {
     probabilities: data.total > 1,
     inclusion: data.inclusion.name.length > 0,
-    history: data.history.n.length > 0 && data.total > 1,
+    history: data.history.n.length > 1 && data.total > 1,
     error: data.history.n.length > 1 && positive(data.error.best).concat(positive(data.error.median)).some((v) => v !== null),
     fits: conditions.length > 0,
   };
@@ -440,7 +440,6 @@
 
   // Start -------------------------------------------------------------------------------------------------------------
   for (const [name, present] of Object.entries(has)) $("s-" + name).hidden = !present;
-  $("figures").classList.toggle("single", !has.inclusion);
   applyTheme();
   drawTable();
   drawAll().then(() => {

@@ -1,0 +1,82 @@
+"""Probes: points far out that show whether a log joint density without a prior falls off."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._whitening import Whitening
+from .belief import Belief
+from .known import Known
+from .nodes import Nodes
+from .space import Free
+
+Array = NDArray[np.float64]
+
+#: Without a prior, points so many standard deviations out on every axis show whether the density falls off; they are
+#: moved out when the surrogate posterior has widened by a factor, or so far that one of them is near in its standard
+#: deviations, a dozen times at most. The density is said not to fall off when a value there is less than the last
+#: number below the top, in natural logarithms (a Cauchy density has fallen by four).
+_PROBE, _WIDENED, _NEAR, _MOST_PROBES, _FALLEN = 5.0, 1.5, 0.7, 12, 3.0
+#: A surrogate posterior with more than this share of its mass farther out than twice the farthest point evaluated does
+#: not fall off.
+_OUTSIDE = 0.2
+
+
+class Probes:
+    """The probes of a run so far: each time the width of the surrogate posterior, and points far out on every axis."""
+
+    def __init__(self) -> None:
+        self._asked: list[tuple[float, Array]] = []
+
+    def next(self, belief: Belief) -> Array | None:
+        """Return points far out on every axis where a log joint density has no prior to bound it; None when known.
+
+        They are asked for once, and again whenever the surrogate posterior has become half as wide again, or so wide on
+        one axis that the last probes are no longer far: a density that does not fall off widens it each time.
+        """
+        if not isinstance(belief.space, Free) or len(self._asked) >= _MOST_PROBES:
+            return None
+        W = belief.whitening
+        width = float(np.sqrt(np.trace(W.root @ W.root.T)))
+        if self._asked:
+            nearest = float(np.min(np.linalg.norm(W.forward(self._asked[-1][1]), axis=1)))
+            if width < _WIDENED * self._asked[-1][0] and nearest > _NEAR * _PROBE:
+                return None
+        axes = np.linalg.svd(W.root)[0] * np.linalg.svd(W.root)[1]
+        z = W.centre + _PROBE * np.concatenate([axes.T, -axes.T])
+        self._asked.append((width, z))
+        return z
+
+    def _values(self, known: Known, whitening: Whitening) -> tuple[Array, Array]:
+        """Return the log joint density at the last probes, relative to the largest, and their distances now."""
+        far = {point.tobytes() for _, z in self._asked[-1:] for point in z + 0.0}
+        at = np.array([point.tobytes() in far for point in known.z + 0.0], dtype=bool)
+        distances = np.linalg.norm(whitening.forward(known.z[at]), axis=1)
+        return np.asarray(known.joint[at] - known.top), distances
+
+    def beyond(self, known: Known, whitening: Whitening) -> float:
+        """Return the share of the evidence that may lie beyond the probes, where nothing is known.
+
+        The mass there may be that of a density that stays at their level for as far again, less what a Gaussian has at
+        that distance.
+        """
+        if not self._asked:
+            return 0.0
+        values, distances = self._values(known, whitening)
+        tail = np.maximum(np.exp(values) - 2.0 * np.exp(-0.5 * distances**2), 0.0)
+        return float(np.sum(tail)) * _PROBE / float(np.sqrt(2.0 * np.pi))
+
+    def improper(self, known: Known, belief: Belief, nodes: Nodes) -> bool:
+        """Whether a log joint density without a prior does not fall off, as far as the probes and the surrogate say."""
+        if not isinstance(belief.space, Free):
+            return False
+        # Mass far beyond every point evaluated: the surrogate does not fall off.
+        s = belief.whitening.forward(nodes.points)
+        seen = float(np.max(np.abs(belief.surrogate.whitened)))
+        outside = float(np.sum(nodes.weights[np.max(np.abs(s), axis=1) > 2.0 * seen]))
+        values, distances = self._values(known, belief.whitening)
+        # At these distances a Gaussian has fallen by half their squares.
+        high = bool(np.any(values > -np.minimum(_FALLEN, 0.3 * distances**2)))
+        shapeless = belief.fitted.kind == "gaussian" and not belief.modes
+        return high or outside > _OUTSIDE or shapeless

@@ -1,0 +1,132 @@
+"""The options of a comparison, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import __version__, _frozen, _validate
+from ..kernels import Kernel, Stationary
+from ..posterior import AnyAmplitude, checked_amplitude
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+#: Points of the last round by default, the most in the box plots of the paper, and of the first one, the fewest there;
+#: from round to round they double.
+_BUDGET = 200
+_FIRST = 10
+_LEAST = 3  # points: an amplitude and a constant are learnt from them, and one degree of freedom must remain
+#: Least log prior probability: that of a model whose prior probability is zero. Evidences differ by less, and
+#: differences of it stay finite.
+_NEVER = -1e6
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Options:
+    """The options of :func:`fwbq.compare_models`, which says what each means, but for those about its `models`.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        Points of each round, from `n` and `stages`.
+    seed : int
+        Drawn from `rng`.
+    process_amplitude : {"calibrated", "marginal", "ml", "loo"} or float
+        The amplitude, or the one that goes with `evidence`.
+    """
+
+    n: int | None = None
+    stop: float | None = None
+    tol: float | None = None
+    stages: Sequence[int] | None = None
+    prior: Mapping[Any, float] | None = None
+    evidence: str = "log"
+    kernel: Kernel | type[Stationary] | None = None
+    amplitude: AnyAmplitude | None = None
+    design: Callable[..., Any] | None = None
+    race: bool = True
+    budget: int | None = None
+    executor: Executor | None = None
+    journal: Any = None
+    version: str = ""
+    on_error: Literal["raise", "skip"] = "raise"
+    timeout: float | None = None
+    rng: Any = None
+    progress: bool | None = None
+    sizes: tuple[int, ...] = field(init=False)
+    seed: int = field(init=False)
+    process_amplitude: AnyAmplitude = field(init=False)
+
+    def __post_init__(self) -> None:
+        _validate.choice(self.evidence, "evidence", ("log", "linear"))
+        usual: AnyAmplitude = "marginal" if self.evidence == "linear" else "calibrated"
+        _frozen.freeze(
+            self,
+            sizes=_sizes(self.n, self.stages),
+            stop=None if self.stop is None else _validate.probability(self.stop, "stop"),
+            tol=None if self.tol is None else _validate.positive(self.tol, "tol"),
+            budget=None if self.budget is None else _validate.count(self.budget, "budget"),
+            version=_validate.text(self.version, "version"),
+            seed=int(_validate.generator(self.rng).integers(2**31)),
+            process_amplitude=checked_amplitude(usual if self.amplitude is None else self.amplitude),
+        )
+
+    def log_prior(self, names: tuple[Hashable, ...]) -> NDArray[np.float64]:
+        """Return the log prior probabilities of the models, (m,)."""
+        if self.prior is None:
+            return np.full(len(names), -np.log(len(names)))
+        weights = _weights(self.prior, names)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.maximum(np.log(weights / weights.sum()), _NEVER))
+
+    def remembered(self) -> dict[str, Any]:
+        """Return what the result keeps of them, JSON-able."""
+        kernel = self.kernel
+        return {
+            "version": __version__, "rng": int(self.rng) if isinstance(self.rng, int | np.integer) else None,
+            "seed": self.seed, "n": self.sizes[-1], "stages": list(self.sizes), "stop": self.stop, "tol": self.tol,
+            "evidence": self.evidence,
+            "kernel": kernel.__name__ if isinstance(kernel, type) else None if kernel is None else repr(kernel),
+            "amplitude": None if self.amplitude is None else self.process_amplitude, "race": self.race,
+            "budget": self.budget,
+        }  # fmt: skip
+
+
+def _sizes(n: int | None, stages: Sequence[int] | None) -> tuple[int, ...]:
+    if stages is None:
+        most = _validate.count(_BUDGET if n is None else n, "n", minimum=_LEAST)
+        doubled, size = [], _FIRST
+        while size < most:
+            doubled.append(size)
+            size *= 2
+        return (*doubled, most)
+    sizes = tuple(_validate.count(s, "stages", minimum=_LEAST) for s in stages)
+    if n is not None and (not sizes or n != sizes[-1]):
+        raise ValueError(f"`n` is {n}, but `stages` end at {sizes[-1] if sizes else None}: give one of the two")
+    if not sizes or list(sizes) != sorted(set(sizes)):
+        raise ValueError(
+            f"`stages` must be increasing numbers of points, e.g. (10, 50, 100, 200), got {_validate.shown(sizes)}"
+        )
+    return sizes
+
+
+def _weights(prior: Mapping[Any, float], names: tuple[Hashable, ...]) -> NDArray[np.float64]:
+    """Return the prior weights of the models, one for each, not all zero; shape (m,)."""
+    if not hasattr(prior, "keys"):
+        raise TypeError(f"`prior` must map the name of every model to its probability, got {type(prior).__name__}")
+    missing = [name for name in names if name not in prior]
+    unknown = [name for name in prior if name not in set(names)]
+    if missing or unknown:
+        raise ValueError(
+            "`prior` must have a probability for each model and no others: "
+            f"missing {missing[:3]}, unknown {unknown[:3]}"
+        )
+    weights = np.array([_validate.nonnegative(prior[name], f"prior[{name!r}]") for name in names])
+    if not weights.sum() > 0.0:
+        raise ValueError("`prior` must give at least one model a positive probability")
+    return weights

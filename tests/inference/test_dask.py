@@ -1,0 +1,69 @@
+"""An evidence on a real cluster, Dask's scheduler and worker processes on this machine: the same bits."""
+
+import logging
+import os
+import signal
+
+import numpy as np
+import pytest
+
+import fwbq
+
+dask = pytest.importorskip("dask", reason="Dask is not installed (the extra dask)")
+from distributed import Client, LocalCluster  # noqa: E402
+
+PRIOR = fwbq.Gaussian(np.zeros(2), np.eye(2))
+
+
+def bent(x):
+    return float(-0.5 * ((x[1] - 0.6 * x[0] ** 2) / 0.3) ** 2 - 0.5 * ((x[0] - 0.4) / 0.6) ** 2)
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",  # any port that is free
+            worker_dashboard_address=None,
+            silence_logs=logging.CRITICAL,  # a killed worker is reported at length
+        ) as local,
+        Client(local) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def here():
+    return fwbq.evidence(bent, PRIOR, n=25, rng=0, vectorized=False, progress=False)
+
+
+def same(found, expected):
+    assert np.array_equal(found.points, expected.points) and np.array_equal(found.values, expected.values)
+    assert found.log_evidence == expected.log_evidence and found.sd == expected.sd
+
+
+def test_a_cluster_changes_no_bit(client, here):
+    with client.get_executor() as executor:
+        same(fwbq.evidence(bent, PRIOR, n=25, rng=0, vectorized=False, progress=False, executor=executor), here)
+
+
+def test_a_worker_that_is_killed_on_the_way_changes_no_bit(client, here, tmp_path):
+    marker = str(tmp_path / "killed")
+
+    def deadly(x):
+        if x[0] > 0.3 and not os.path.exists(marker):
+            open(marker, "w").close()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return bent(x)
+
+    with client.get_executor() as executor:
+        found = fwbq.evidence(
+            deadly, PRIOR, n=25, rng=0, vectorized=False, progress=False, executor=executor,
+            journal=tmp_path / "run.db", tag="deadly",
+        )  # fmt: skip
+    assert os.path.exists(marker)
+    same(found, here)
