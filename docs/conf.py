@@ -141,7 +141,9 @@ def _formula(self, node, *, as_block):
     )
     formula = re.sub(r"\\[td]?frac(\w)(\w)", r"\\frac{\1}{\2}", formula)
     try:
-        self.body.append(tex2mathml(formula, as_block=as_block))
+        # Double bars are told not to stretch, as single ones are: the closing one, under a power, would be shorter.
+        setting = tex2mathml(formula, as_block=as_block)
+        self.body.append(setting.replace("<mo>‖</mo>", '<mo stretchy="false">‖</mo>'))
     except MathError as error:
         logging.getLogger(__name__).warning(
             "cannot set %r: %s", node.astext(), error, location=node

@@ -13,7 +13,7 @@ from .base import Measure
 
 @dataclass(frozen=True, eq=False, init=False)
 class Uniform(Measure):
-    """Uniform measure on the box [lower_1, upper_1] x ... x [lower_d, upper_d].
+    """Uniform measure on the box of points between `lower` and `upper`.
 
     p(x) = prod_i 1 / (upper_i - lower_i) on the box, zero outside.
 
