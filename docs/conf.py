@@ -155,7 +155,7 @@ def _mark_numbers(app, doctree):
     """Mark short table cells with a number, so that the style sheet can keep each on one line."""
     for cell in doctree.findall(nodes.entry):
         text = cell.astext()
-        if len(text) <= 12 and re.search(r"\d", text):
+        if len(text) <= 10 and re.search(r"\d", text):
             cell["classes"].append("number")
 
 
