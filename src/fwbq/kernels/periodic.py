@@ -19,8 +19,9 @@ _BERNOULLI = {1: (1 / 6, -1.0), 2: (-1 / 30, 0.0, 1.0), 3: (1 / 42, 0.0, -0.5, -
 class PeriodicSobolev(Kernel):
     """Product over coordinates of periodic Sobolev kernels of whole order on [0, 1].
 
-    k(x, y) = prod_i [1 + 2 sum_{m >= 1} m^(-2 s) cos(2 pi m (x_i - y_i))]
-            = prod_i [1 + (-1)^(s-1) (2 pi)^(2s) / (2s)! B_{2s}({x_i - y_i})]
+    k(x, y) = prod_i [1 + 2 sum_{m >= 1} m^(-2 s) cos(2 pi m (x_i - y_i))],
+
+    in closed form prod_i [1 + (-1)^(s-1) (2 pi)^(2s) / (2s)! B_{2s}({x_i - y_i})],
 
     with s the order, B_{2s} the Bernoulli polynomial and {.} the fractional part.
 
