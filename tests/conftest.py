@@ -1,4 +1,6 @@
 import json
+import logging
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,32 @@ def pytest_configure(config):
 def reference():
     """Independent high-precision values; tests/reference/README.md says how they were computed."""
     return json.loads((Path(__file__).parent / "reference" / "reference.json").read_text())
+
+
+@pytest.fixture(scope="session")
+def dask_cluster():
+    """Make a client of Dask's scheduler and two worker processes on this machine, for a ``with`` statement."""
+    dask = pytest.importorskip("dask", reason="Dask is not installed (the extra dask)")
+    from distributed import Client, LocalCluster
+
+    @contextmanager
+    def cluster():
+        with (
+            dask.config.set({"distributed.scheduler.allowed-failures": 1}),
+            LocalCluster(
+                n_workers=2,
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",  # any port that is free
+                worker_dashboard_address=None,
+                silence_logs=logging.CRITICAL,  # a killed worker is reported at length
+            ) as local,
+            Client(local) as client,
+        ):
+            yield client
+
+    return cluster
 
 
 @pytest.fixture(scope="session")

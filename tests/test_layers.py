@@ -84,7 +84,7 @@ def test_the_walks_on_that_page_lead_through_files_that_exist():
 
 def test_every_file_of_the_central_rooms_is_met_on_a_walk():
     """A newcomer finds each file of these rooms on that page."""
-    for room in ("process", "integration", "posterior", "evaluation"):
+    for room in ("rules", "designs", "process", "posterior", "evaluation", "integration", "selection"):
         files = {path.name for path in (SOURCE / room).glob("*.py")} - {"__init__.py", "progress.py"}
         assert {name for name in files if f"`{room}/{name}`" not in PAGE} == set()
 

@@ -284,6 +284,17 @@ def test_a_comparison_draws_itself(build_comparison):
     np.testing.assert_allclose(line.get_data(), [few.error_history()["n"], few.error_history()["leading"]])
 
 
+@pytest.mark.parametrize("sd", [0.11, 0.3, 3.0])
+def test_an_axis_of_one_round_has_numbers(build_comparison, sd):
+    ax = plots.evidence_error(build_comparison(["a", "b"], [0.0, -0.5], (sd,), (100,)))
+    ax.figure.canvas.draw()
+    low, high = ax.get_ylim()
+    marks = [float(mark) for mark in ax.get_yticks() if low <= mark <= high]
+    assert marks and low < sd < high
+    shown = [label.get_text() for label in ax.get_yticklabels()]
+    assert all(f"{mark:g}" in shown for mark in marks)
+
+
 def test_a_fit_draws_the_data():
     data = fwbq.chema.Dataset.example()
     left, right = fwbq.chema.fit(data, data.regulators, rng=0, draws=50).plot()

@@ -321,8 +321,9 @@ def test_large_weights_are_said(here, capsys):
     assert fwbq.load_rule("rule.json").sum_abs_weights > 100
 
 
-def test_no_arguments_are_a_request_for_help(capsys):
-    assert run([]) == 0
+@pytest.mark.parametrize("arguments", [[], ["-h"]])
+def test_no_arguments_are_a_request_for_help(capsys, arguments):
+    assert run(arguments) == 0
     captured = capsys.readouterr()
     assert "Usage" in captured.out and "integrate" in captured.out and captured.err == ""
 
@@ -406,6 +407,14 @@ BUMP = ["integrate", "integrands:bump", "--n", "10", "--measure"]
         (["integrate", "integrands:absent", "--measure", "norm(0, 1)"], "function 'integrands:absent'"),
         (["rule", "--measure", "norm(0, 1)", "-o", "rule.txt"], "--output 'rule.txt' must end in"),
         (["rule", "--measure", "norm(0, 1)", "--design", "none", "-o", "r.csv"], "'--design': 'none' is not one of"),
+        (
+            ["integrate", "./integrands.py:bump", "--measure", "norm()"],
+            "change to its directory and write integrands:bump",
+        ),
+        (
+            ["evidence", "integrands:bump", "--dim", "2", "--scale", "1,2,3"],
+            "--scale must be one number, or one for each",
+        ),
         (["evidence", "integrands:bump", "--dim", "2", "--plot", "p.xyz"], "--plot 'p.xyz' must end in .png"),
         (["evidence", "integrands:bump", "--dim", "2", "--plot", "no/p.png"], "the directory 'no' does not exist"),
     ],
@@ -419,6 +428,7 @@ def test_errors_speak_of_flags(here, capsys, arguments, words):
     assert code == 2
     assert words in message
     for python in (
+        "broadcast",
         "__init__",
         "_parse_args",
         "Value error",

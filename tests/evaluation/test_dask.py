@@ -1,12 +1,10 @@
 """A real cluster: Dask's scheduler and worker processes on this machine, with workers that are killed."""
 
-import logging
 import os
 import signal
 import threading
 import time
 import traceback
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -16,40 +14,21 @@ from fwbq.evaluation import EvaluationError, Evaluator, executors
 from fwbq.evaluation.journal import Journal
 
 dask = pytest.importorskip("dask", reason="Dask is not installed (the extra dask)")
-from distributed import Client, LocalCluster  # noqa: E402
 
 DIM = 4
 MATRIX = np.random.default_rng(8).normal(size=(DIM, 30))
 
 
-@contextmanager
-def cluster():
-    with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
-        LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",  # any port that is free
-            worker_dashboard_address=None,
-            silence_logs=logging.CRITICAL,  # a killed worker is reported at length
-        ) as local,
-        Client(local) as client,
-    ):
-        yield client
-
-
 @pytest.fixture(scope="module")
-def client():
-    with cluster() as client:
+def client(dask_cluster):
+    with dask_cluster() as client:
         yield client
 
 
 @pytest.fixture
-def doomed():
+def doomed(dask_cluster):
     """A cluster of one's own, to kill workers of."""
-    with cluster() as client:
+    with dask_cluster() as client:
         yield client
 
 
@@ -172,10 +151,10 @@ def test_an_integral_with_points_that_kill_their_workers_comes_to_an_end(doomed,
         assert (result.points <= 1.0).all() and (result.values == result.points[:, 0] ** 2).all()
 
 
-def test_a_local_cluster_that_gave_up_its_workers_is_asked_for_them_again(tmp_path):
+def test_a_local_cluster_that_gave_up_its_workers_is_asked_for_them_again(tmp_path, dask_cluster):
     """Dask drops a worker of a LocalCluster that is not back after `lost-worker-timeout`; here that is always."""
     x = np.arange(6.0)[:, None] * np.ones(DIM)
-    with dask.config.set({"distributed.deploy.lost-worker-timeout": "100ms"}), cluster() as client:
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": "100ms"}), dask_cluster() as client:
         evaluate = Evaluator(deadly, DIM, vectorized=False, on_error="skip", executor=client.get_executor())
         result = evaluate(x)
     assert 2 in result.skipped and result.values[result.kept].tolist() == x[result.kept, 0].tolist()

@@ -1,6 +1,5 @@
 """An evidence on a real cluster, Dask's scheduler and worker processes on this machine: the same bits."""
 
-import logging
 import os
 import signal
 
@@ -8,9 +7,6 @@ import numpy as np
 import pytest
 
 import fwbq
-
-dask = pytest.importorskip("dask", reason="Dask is not installed (the extra dask)")
-from distributed import Client, LocalCluster  # noqa: E402
 
 PRIOR = fwbq.Gaussian(np.zeros(2), np.eye(2))
 
@@ -20,19 +16,8 @@ def bent(x):
 
 
 @pytest.fixture(scope="module")
-def client():
-    with (
-        LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",  # any port that is free
-            worker_dashboard_address=None,
-            silence_logs=logging.CRITICAL,  # a killed worker is reported at length
-        ) as local,
-        Client(local) as client,
-    ):
+def client(dask_cluster):
+    with dask_cluster() as client:
         yield client
 
 

@@ -14,6 +14,7 @@ from mpmath import mpf
 import fwbq
 from fwbq._linalg import CholeskyFactor
 from fwbq.rules import worst_case
+from fwbq.rules.gram_worst_case import GramWorstCase
 from fwbq.rules.merging import MERGE_TOLERANCE, merge_indistinct, merge_repeats
 
 GAUSSIAN = fwbq.Gaussian([0.0], [[1.0]])
@@ -480,7 +481,7 @@ def test_features_and_gram_matrix_state_the_same_error():
     emb = random_fourier(12)
     x = np.random.default_rng(7).normal(size=(6, 1))
     w = fwbq.bayes_rule(emb, x).weights
-    gram = worst_case.GramWorstCase(emb.kernel(x), emb.mean(x), emb.variance).evaluate(w)
+    gram = GramWorstCase(emb.kernel(x), emb.mean(x), emb.variance).evaluate(w)
     assert fwbq.mmd2(emb, x, w) == pytest.approx(gram.value, abs=gram.floor)
 
 

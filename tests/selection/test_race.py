@@ -99,7 +99,7 @@ def test_the_linear_model_decides_nothing_about_values_that_are_all_but_zero():
 
 
 def test_the_linear_model_says_when_it_cannot_be_trusted():
-    with pytest.warns(RuntimeWarning, match=r"'needle' is carried by 1 of its points.*use evidence"):
+    with pytest.warns(RuntimeWarning, match=r"'needle' is carried by 1 of its points.*use `evidence"):
         run({"needle": needle(1e-4)}, n=20, evidence="linear")
     # Under the paper's amplitude of one, a likelihood much rougher than the kernel has an error far above the stated.
     rough = fwbq.Model(lambda x: np.cos(9.0 * x[:, 0]), PRIOR)

@@ -70,6 +70,7 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 the work failed, 2 the input was wrong, 3 not certain enough when the budget ended.",
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
 )
 
 _MEASURE_HELP = (

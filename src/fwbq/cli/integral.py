@@ -21,6 +21,9 @@ def load_function(name: str) -> Any:
     module, colon, attribute = name.partition(":")
     if not (module and colon and attribute):
         raise ValueError(f"`function` {name!r} must be package.module:function, e.g. scipy.special:j0")
+    if module.endswith(".py") or "/" in module or "\\" in module:
+        stem = Path(module.replace("\\", "/")).stem
+        raise ValueError(f"`function` {name!r} names a file: change to its directory and write {stem}:{attribute}")
     if "" not in sys.path:
         sys.path.insert(0, "")
     try:

@@ -119,6 +119,10 @@ class EvidenceRun:
                 )
             begin = _validate.vector(start, "start")
             width = 1.0 if scale is None else _validate.positive_scalar_or_vector(scale, "scale")
+            if np.size(width) not in (1, len(begin)):
+                raise ValueError(
+                    f"`scale` must be one number, or one for each of the {len(begin)} parameters, got {np.size(width)}"
+                )
             self._space: Space = Free(begin, width)
         else:
             if scale is not None:

@@ -180,6 +180,18 @@ def evidence_error(found: Comparison | pd.DataFrame, ax: Axes | None = None) -> 
     ax.set(xscale="log", yscale="log", xlabel="points for each model", ylabel="sd of the log evidence")
     ax.set_xticks(frame["n"], [str(n) for n in frame["n"]])
     ax.minorticks_off()
+    _few_decades(ax)
     if ax.lines:
         ax.legend()
     return ax
+
+
+def _few_decades(ax: Axes) -> None:
+    """Mark 1, 2 and 5 of each power of ten on a vertical axis that has fewer than three powers of ten."""
+    from matplotlib.ticker import FormatStrFormatter, LogLocator
+
+    low, high = ax.get_ylim()
+    if high < 100.0 * low:
+        ax.set_ylim(low / 1.5, 1.5 * high)  # so that a mark is inside, however close the values are
+        ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        ax.yaxis.set_major_formatter(FormatStrFormatter("%g"))

@@ -15,6 +15,7 @@ from scipy import stats
 from scipy.optimize import minimize
 from scipy.special import gammaln, log_ndtr, logsumexp
 
+from .._gauss import tensor_grid
 from ..measures import Gaussian, Measure, Product, Uniform
 
 Array = NDArray[np.float64]
@@ -73,7 +74,7 @@ def tensor_log_evidence(log_joint: Callable[[Array], Array], start: Array, size:
 
     def value(nodes: int) -> float:
         axis = np.linspace(-reach, reach, nodes)
-        grid = np.stack(np.meshgrid(*[axis] * d, indexing="ij"), axis=-1).reshape(-1, d)
+        grid = tensor_grid([axis] * d)
         logs = np.concatenate(
             [log_joint(mode + part @ root.T) for part in np.array_split(grid, 1 + len(grid) // 50_000)]
         )
@@ -261,7 +262,7 @@ def process_regression(size: int = 15, rng: Any = None) -> Likelihood:
 
     # The tails are not Gaussian here: a wide box of the prior instead of the mode's neighbourhood.
     axis = np.linspace(-6.5, 6.5, 66)
-    grid = np.stack(np.meshgrid(axis, axis, axis - 1.5, indexing="ij"), axis=-1).reshape(-1, 3)
+    grid = tensor_grid([axis, axis, axis - 1.5])
     logs = np.concatenate([joint(part) for part in np.array_split(grid, 200)])
     return Likelihood("process regression", log, prior, float(logsumexp(logs) + 3.0 * np.log(axis[1] - axis[0])))
 

@@ -12,8 +12,9 @@ from .. import _validate, _warnings
 from .._linalg import CholeskyFactor
 from .._threads import one_blas_thread
 from ..embeddings import Embedding
+from .gram_worst_case import GramWorstCase
 from .simplex import simplex_weights
-from .worst_case import Evaluation, GramWorstCase, WorstCase, best_weights
+from .worst_case import Evaluation, WorstCase, best_weights
 
 if TYPE_CHECKING:
     pass

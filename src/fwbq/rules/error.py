@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _validate
 from .._linalg import CholeskyFactor, Factor, LowRankFactor
 from ..embeddings import Embedding
-from .worst_case import Evaluation, FeatureWorstCase, GramWorstCase, WorstCase, streamed_evaluation
+from .feature_worst_case import FeatureWorstCase
+from .gram_worst_case import GramWorstCase
+from .worst_case import Evaluation, WorstCase, streamed_evaluation
 
 if TYPE_CHECKING:
     pass

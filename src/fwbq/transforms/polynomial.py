@@ -75,7 +75,7 @@ def polynomial_part(u: FloatArray, values: FloatArray) -> Polynomial | None:
 
     Examples
     --------
-    >>> u = np.random.default_rng(0).random((256, 2))
+    >>> u = np.random.default_rng(0).random((1024, 2))
     >>> f = np.exp(u @ [1.0, 0.5])
     >>> bool(np.std(f - polynomial_part(u, f)(u)) < 1e-4)
     True
