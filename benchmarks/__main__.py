@@ -21,6 +21,12 @@ def title(script: Path) -> str:
     return script.read_text().split('"""', 2)[1].strip().splitlines()[0].rstrip(".")
 
 
+def fenced(text: str) -> str:
+    """Return the report with text of several lines set as printed, so that lines and columns stay."""
+    blocks = [block.strip("\n") for block in text.strip("\n").split("\n\n") if block.strip()]
+    return "\n\n".join(b if b.startswith("|") or "\n" not in b else f"```text\n{b}\n```" for b in blocks) + "\n"
+
+
 def run(script: Path) -> tuple[str, bool]:
     """Run a benchmark, showing what it prints as it comes; return the text and whether it went well."""
     environment = {"OPENBLAS_NUM_THREADS": "1"} | dict(os.environ)
@@ -49,7 +55,7 @@ def main(arguments: list[str]) -> int:
         print(heading, flush=True)
         text, well = run(known[name])
         print(flush=True)
-        report += [heading, text]
+        report += [heading, fenced(text)]
         failed += not well
     if write:
         page = PAGE.read_text()

@@ -149,8 +149,17 @@ def _formula(self, node, *, as_block):
     raise nodes.SkipNode
 
 
+def _mark_numbers(app, doctree):
+    """Mark short table cells with a number, so that the style sheet can keep each on one line."""
+    for cell in doctree.findall(nodes.entry):
+        text = cell.astext()
+        if len(text) <= 12 and re.search(r"\d", text):
+            cell["classes"].append("number")
+
+
 def setup(app):
     inline, block = partial(_formula, as_block=False), partial(_formula, as_block=True)
     app.add_html_math_renderer("mathml", (inline, None), (block, None))
     app.connect("builder-inited", _write_pairs)
+    app.connect("doctree-read", _mark_numbers)
     app.connect("autodoc-process-docstring", _escape_bars, priority=100)

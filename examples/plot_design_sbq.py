@@ -6,8 +6,8 @@ Each point the one that lowers the error most. The default of ``integrate``.
 """
 
 # %%
-# The error falls fast and the weights take both signs (negative ones in red). ``take`` stops by itself when float64 can
-# tell no more points apart, and ``status`` says so.
+# The error falls fast and the weights take both signs (negative ones in orange-red). ``take`` stops by itself when
+# float64 can tell no more points apart, and ``status`` says so.
 
 import matplotlib.pyplot as plt
 

@@ -46,7 +46,7 @@ for name, kernel in kernels.items():
     )
 
 # %%
-# The picture shows the first 40 draws: estimates with their 95 % intervals around the truth, misses in red.
+# The picture shows the first 40 draws: estimates with their 95 % intervals around the truth, misses in orange-red.
 
 with plots.style():
     figure, axes = plt.subplots(1, 3, figsize=(6.9, 3.0), sharey=True, sharex=True)
