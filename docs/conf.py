@@ -47,6 +47,9 @@ autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
+# In the list of headings a method of a class stands under its own name; with the class before it, it is too long.
+toc_object_entries_show_parents = "hide"
+
 # Every reference to one of our own names must resolve; those of other projects would need a network.
 nitpicky = True
 _OTHERS = "numpy|scipy|pandas|matplotlib|concurrent|np|os|pathlib|collections|typing|abc"
