@@ -9,8 +9,9 @@ from .belief import Belief
 from .climb import Climb
 from .exploration import SURPRISE, surprising
 from .known import Known
+from .local_process import peak_at
 from .modes import ABOVE, Mode, explains
-from .quadratic import Quadratic, local_quadratic
+from .quadratic import Quadratic
 
 Array = NDArray[np.float64]
 
@@ -137,9 +138,7 @@ class Climbs:
         if not climb.arrived and (climb.further or climb.value < self.highest.value):
             return
         row = int(np.argmin(np.sum((z - climb.best) ** 2, axis=1)))
-        peak = local_quadratic(z, g, row, climb.radius, climb.shape)
-        if not peak.concave and climb.model is not None:
-            peak = climb.model
+        peak = peak_at(z, g, row, climb.radius, climb.shape, climb.model)
         if not peak.concave:
             return
         top = z[row] + peak.step(climb.radius)
@@ -173,10 +172,14 @@ class Climbs:
             if not room:
                 self._starts.insert(0, i)
                 return []
-            distance = min(float(np.linalg.norm(known.z[i] - mode.peak.centre)) for mode in self.modes)
+            ways = [mode.peak.centre - known.z[i] for mode in self.modes]
+            way = min(ways, key=lambda step: float(step @ step))
             budget = min(int(_FURTHER * self._n), 8 * known.dim + 8)
-            radius = 0.3 * min(1.0, distance)
-            climb = Climb(known.z[i].copy(), float(known.joint[i]), radius, budget, further=True, deep=deep)
+            radius = 0.3 * min(1.0, float(np.linalg.norm(way)))
+            toward = known.z[i] + way if known.dim >= RACE_DIM else None
+            climb = Climb(
+                known.z[i].copy(), float(known.joint[i]), radius, budget, further=True, deep=deep, toward=toward
+            )
             self.each.append(climb)
             return [climb]
         return []

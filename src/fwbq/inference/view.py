@@ -14,9 +14,9 @@ from ..process import KernelFamily
 from .belief import Belief
 from .climbs import Climbs
 from .known import Known
+from .local_process import peak_at
 from .mixture import lower_root
 from .nodes import Nodes
-from .quadratic import local_quadratic
 from .surrogate import Given, fit
 from .zeros import SignProcess
 
@@ -104,8 +104,8 @@ def _whitening(known: Known, z: Array, g: Array, climbs: Climbs, last: View | No
         return Whitening(np.zeros(d), np.eye(d))
     best = int(np.argmax(g))
     climb = next((c for c in climbs.each if np.array_equal(c.best, z[best])), None)
-    radius, shape = (1.0, None) if climb is None else (climb.radius, climb.shape)
-    peak = local_quadratic(z, g, best, radius, shape)
+    radius, shape, model = (1.0, None, None) if climb is None else (climb.radius, climb.shape, climb.model)
+    peak = peak_at(z, g, best, radius, shape, model)
     values, axes = np.linalg.eigh(-peak.curvature)
     values = np.where(values > 1e-3, values, 1.0)
     step = peak.step(radius) if peak.concave else np.zeros(d)
