@@ -25,6 +25,10 @@ RISE = 2.0
 #: lowered where its standard deviation is above the second number. Of eight linear regressions with unknown noise under
 #: wide uniform priors, n = 200, six had their mass there, 10 to 40 standard deviations out.
 _FAR, _DOUBT = 4.0, 3.0
+#: Chances of a positive likelihood far below this are no chances: only the sign of the sign process is known, and its
+#: Gaussian approximation never has the mean more than about four standard deviations away from zero, however far the
+#: boundary is, while the surrogate may rise by tens of natural logarithms beyond it.
+_FAINT = 1e-2
 #: Most points of a sample that are nodes at once.
 _MOST = 8192
 
@@ -54,6 +58,11 @@ class Belief:
     modes: tuple[Mode, ...]
     known: tuple[Array, Array] | None = None
 
+    @cached_property
+    def highest(self) -> float:
+        """Largest log joint density seen: beyond the boundary of the support nothing higher is believed."""
+        return float(self.surrogate.values.max())
+
     @property
     def surrogate(self) -> Surrogate:
         """The most probable surrogate."""
@@ -68,7 +77,8 @@ class Belief:
         """Return the log probability that the likelihood is positive at points z (n, d)."""
         if self.sign is None:
             return np.zeros(len(z))
-        return np.log(np.maximum(self.sign.probability(self.whitening.forward(z)), 1e-300))
+        p = self.sign.probability(self.whitening.forward(z))
+        return np.log(np.maximum(p * p * (1.0 + _FAINT) / (p + _FAINT), 1e-300))
 
     def log_joint(self, z: Array, surrogate: Surrogate | None = None) -> Array:
         """Return the expected log joint density at points z (n, d), capped `RISE` above the largest likelihood seen.
@@ -80,12 +90,15 @@ class Belief:
         process = surrogate or self.surrogate
         prior = self.space.log_prior(z)
         g = np.minimum(process.mean(z) - prior, self.top + RISE) + prior
+        positive = self.log_positive(z)
+        if self.sign is not None:
+            g = np.where(positive < np.log(0.5), np.minimum(g, self.highest), g)
         if self.space.support is None:
             far = np.flatnonzero(np.linalg.norm(self.whitening.forward(z), axis=1) > _FAR + np.sqrt(self.space.dim))
             if len(far):
                 variance = process.amplitude * process.predict(z[far]).variance(process.variance(z[far]))
                 g[far] -= np.maximum(np.sqrt(variance) - _DOUBT, 0.0)
-        return np.asarray(g + self.log_positive(z))
+        return np.asarray(g + positive)
 
     @cached_property
     def proposal(self) -> Mixture:

@@ -239,7 +239,8 @@ class Climb:
             enough = self._checks >= _MOST_CHECKS or (roughly and self._checks >= _CHECKS)
             self.arrived = rise <= _GAIN and (true or enough)
             spread = np.linalg.norm(np.linalg.solve(self.shape, (points - self.best).T), axis=0)
-            self.radius = float(np.median(spread)) if moved or not true else self.radius
+            # What is nearer than the stencil decides on the shape of the top; a Gaussian is climbed in steps far longer.
+            self.radius = float(np.median(spread)) if moved or not true else min(self.radius, float(np.median(spread)))
         elif self._kind == "step":
             hoped = float(self._predicted[self._leader])
             ratio = rise / hoped if hoped > 0.0 else 0.0

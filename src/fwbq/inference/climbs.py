@@ -12,6 +12,7 @@ from .known import Known
 from .local_process import peak_at
 from .modes import ABOVE, Mode, explains
 from .quadratic import Quadratic
+from .surrogate import DEPTH, PER_DIMENSION
 
 Array = NDArray[np.float64]
 
@@ -25,6 +26,9 @@ RACE_DIM, _RACE_BUDGET, _RACERS = 5, 15, 3
 #: A climb from an exploring point ends when so many of its steps led to higher ground that was known already. Points on
 #: known ground count for it as lower than its start by the second number, in natural logarithms: as failed steps.
 _JOINED, _FAILED = 2, 20.0
+#: A further climb is given up, after so many times d + 2 evaluations, when what is ahead of it (`Climb.ahead`) would
+#: leave it deeper below the top than any mass that matters (`DEPTH`).
+_HOPE = 2
 #: A spread point deeper below the top than these, for any and for each dimension, in natural logarithms, is no start.
 _WORTH, _WORTH_PER_DIMENSION = 60.0, 10.0
 #: Exploring points that are no data for the surrogate are starts until so many climbs from them ended on known ground:
@@ -115,7 +119,7 @@ class Climbs:
         for climb in going[:]:
             held = any(mode.holds(climb.best) for mode in self.modes)
             if climb is not self.each[0] and (
-                held or (climb.further and explains(self.modes, climb.best, climb.value))
+                held or (climb.further and (explains(self.modes, climb.best, climb.value) or self._hopeless(climb)))
             ):
                 climb.ended = True
                 going.remove(climb)
@@ -124,6 +128,12 @@ class Climbs:
                 climb.counted = True
                 self._finish(climb, known)
         return going or self._begin(known)
+
+    def _hopeless(self, climb: Climb) -> bool:
+        """Whether a further climb will end too deep below the top to matter, as far as its last rises tell."""
+        d = len(climb.best)
+        deep = self.modes[0].peak.constant - DEPTH - PER_DIMENSION * d
+        return climb.spent >= _HOPE * (d + 2) and climb.value + climb.ahead() < deep
 
     def _finish(self, climb: Climb, known: Known) -> None:
         """Register where a climb ended."""

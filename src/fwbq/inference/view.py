@@ -17,7 +17,7 @@ from .known import Known
 from .local_process import peak_at
 from .mixture import lower_root
 from .nodes import Nodes
-from .surrogate import Given, fit
+from .surrogate import DEPTH, PER_DIMENSION, Given, Surrogate, depth_noise, fit
 from .zeros import SignProcess
 
 Array = NDArray[np.float64]
@@ -28,6 +28,8 @@ _FEW = (256, 4)
 #: the nine evidences of benchmarks/constants.py, with 1.5 widths were 1.3 times as large and one of nine intervals
 #: missed; with 1.01 only the time grew, by 13 %.
 _REFIT = 1.1
+#: The surrogate sees mass where it is within this share of the depth beyond which values carry a noise.
+_SEEN = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,11 +89,28 @@ def look(
         z, g, whitening, climbs.modes, {} if last is None else last.thetas, families=families, amplitude=amplitude,
         falls_off=known.space.support is None, iterations=20 if again else 3,
     )  # fmt: skip
-    sign = None if known.positive.all() else SignProcess.fit(whitening.forward(known.z), known.positive)
+    positive = known.positive & ~_sunken(known, fitted.best)
+    sign = None if positive.all() else SignProcess.fit(whitening.forward(known.z), positive)
     sample = None if known.space.support is None else (known.z, known.values)
     top = float(known.values[known.positive].max())
     belief = Belief(known.space, fitted, sign, top, tuple(climbs.modes), sample)
     return View(belief, belief.nodes(*_FEW, seed), fitted.thetas, n if again else fitted_at)
+
+
+def _sunken(known: Known, surrogate: Surrogate) -> NDArray[np.bool_]:
+    """Return which values (n,) are far below the top where the surrogate sees mass: as good as zero.
+
+    What is far below the top carries a noise, for it hardly matters to the evidence, and the surrogate need not follow
+    it: a likelihood that falls off a cliff, such as one that is -1e10 for parameters that are not allowed, would leave
+    no trace.
+    """
+    sunken = np.zeros(len(known), dtype=bool)
+    if known.space.support is None:
+        rows = np.flatnonzero(known.positive)
+        rows = rows[depth_noise(known.bounded[rows], known.dim) > 0.0]
+        if len(rows):
+            sunken[rows] = surrogate.mean(known.z[rows]) > known.top - _SEEN * (DEPTH + PER_DIMENSION * known.dim)
+    return sunken
 
 
 def _whitening(known: Known, z: Array, g: Array, climbs: Climbs, last: View | None) -> Whitening:
@@ -109,5 +128,8 @@ def _whitening(known: Known, z: Array, g: Array, climbs: Climbs, last: View | No
     values, axes = np.linalg.eigh(-peak.curvature)
     values = np.where(values > 1e-3, values, 1.0)
     step = peak.step(radius) if peak.concave else np.zeros(d)
-    cov = (axes / values) @ axes.T
+    # At a boundary of the support the density falls with a slope: that of an exponential distribution is the inverse of
+    # its standard deviation.
+    slope = peak.slope + peak.curvature @ step
+    cov = np.linalg.inv((axes * values) @ axes.T + np.outer(slope, slope))
     return Whitening(z[best] + step, lower_root(cov))
