@@ -43,6 +43,10 @@ _GROWTH = 0.1
 _AHEAD = 4.0
 
 
+#: A log likelihood below this is that of zero: its square would overflow, and nothing is lost.
+_NOTHING = -1e100
+
+
 class EvidenceRun:
     r"""An evidence in progress: `ask` for points, `tell` log likelihoods, take the `result` at any time.
 
@@ -209,7 +213,7 @@ class EvidenceRun:
         points : array_like, shape (k, d)
             Points that `ask` returned, in any order and any portions, or others of one's own.
         values : array_like, shape (k,)
-            Log likelihoods; minus infinity is a likelihood of zero.
+            Log likelihoods; minus infinity, or less than -1e100, is a likelihood of zero.
 
         Raises
         ------
@@ -218,6 +222,7 @@ class EvidenceRun:
         """
         x = _validate.points(points, "points", self.dim) + 0.0
         ell = _validate.log_values(values, "values", len(x))
+        ell = np.where(ell < _NOTHING, -np.inf, ell)
         with self._lock:
             plan = self._plan
             planned = set() if plan is None else set(plan.keys)

@@ -64,6 +64,9 @@ def _still_rising(known: Known, climbs: Climbs, surrogate_error: float) -> float
     recent = max(known.dim + 2, len(tops) // 5)
     before = float(tops[-recent - 1]) if len(tops) > recent else -np.inf
     rising = max(0.0, known.top - before - _RISING)
+    if not climbs.each and known.space.support is None:
+        # Nobody has looked for the top yet.
+        rising = known.top - float(np.quantile(joint, 0.25))
     if climbs.each and not any(climb.arrived for climb in climbs.each):
         best, coefficients = climbs.highest, basis_size("quadratic", known.dim)
         since = len(tops) - int(np.argmax(tops >= known.top - _RISING))
