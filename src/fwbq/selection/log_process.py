@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._gauss import tensor_grid
 from .._linalg import CholeskyFactor
 from ..inference.assessment import EXPANDED
 from ..kernels import Differences, Kernel, Matern52, Stationary
@@ -27,6 +28,9 @@ _WIDTH = 0.7
 #: Models whose likelihoods decide the length-scales. With 25 and 400 intervals of the leading models were 1.22 and 0.99
 #: times as wide, and errors 0.89 and 1.04 times as large (benchmarks/constants.py).
 _POOL = 100
+#: Models from which the effect of uncertain length-scales is found. On eighty simulated sets of kinetic data coverage
+#: was the same to 0.1 % with 25, with 50 and with all 325 of them: they share the points and the length-scales.
+_WIDENED = 25
 #: Log likelihoods further below the largest are compressed, by a logarithm: they do not matter to the evidence, and as
 #: they are they would only make the amplitude of the process too large.
 DEPTH = 1000.0
@@ -77,6 +81,9 @@ class LogProcess:
     :func:`roughness`, one number for all models. To the log evidence :math:`\min(1, \tilde a_i / a_i)` of the
     second-order term is added: of a likelihood that is smooth where it is large, little.
 
+    Length-scales that were found are uncertain, and scales are multiplied by the :func:`widening` that this makes, one
+    number for all models.
+
     A model whose likelihood is zero at every point has evidence zero: log evidence minus infinity, without any error.
 
     Attributes
@@ -87,11 +94,14 @@ class LogProcess:
         Kind ``"log"``.
     roughness : float
         r; one for every amplitude but "calibrated".
+    widening : float
+        What the scales were multiplied by because length-scales are uncertain; one for a kernel that was given.
     """
 
     kernel: Kernel
     evidences: Evidences
     roughness: float = 1.0
+    widening: float = 1.0
 
     @classmethod
     def fit(
@@ -114,7 +124,8 @@ class LogProcess:
         at : Nodes
             Where it is exponentiated.
         kernel : Kernel or class of kernel, optional
-            Fixed kernel, or the class of which the length-scales are found; Matern-5/2 by default.
+            Fixed kernel, which is taken to be right, or the class of which the length-scales are found; Matern-5/2 by
+            default.
         amplitude : str or float
             The factor on the kernel's variance: that of greatest likelihood ("marginal", "ml"), that of leave-one-out
             predictions ("loo"), that of greatest likelihood times the squared roughness ("calibrated"), or a number.
@@ -122,13 +133,11 @@ class LogProcess:
             Roughness, where it is known from other models; by default that of the models given.
         """
         n, m = values.shape
-        top = values.max(axis=0)
-        nothing = ~np.isfinite(top)  # a model whose likelihood is zero at every point
-        top = np.where(nothing, 0.0, top)
-        F = levelled(values - top)
-        F[:, nothing] = 0.0
+        F, top, nothing = _relative(values)
+        wider = 1.0
         if not isinstance(kernel, Kernel):
             kernel = fitted(points, F, kernel or Matern52)
+            wider = widening(points, values, at, kernel, amplitude)
         known = regression(kernel, points, F)
         R, b = known.residual, known.coefficients[0]
         a, expected, rough = _amplitudes(known, F, amplitude, rough)
@@ -157,11 +166,12 @@ class LogProcess:
             Evidences(
                 np.full(m, "log", dtype="<U8"),
                 centre,
-                np.where(nothing, 0.0, np.sqrt(variance)),
+                np.where(nothing, 0.0, wider * np.sqrt(variance)),
                 np.full(m, max(n - 1.0, 1.0)),
                 np.zeros(m),
             ),
             rough,
+            wider,
         )
 
 
@@ -197,6 +207,19 @@ def _bounded_mean(spread: Array, amplitude: Array, share: Array) -> Array:
         np.minimum(bounded, EXPANDED, out=bounded)
         out[some] = np.einsum("qm,qm->m", bounded, share[:, some])
     return np.asarray(out)
+
+
+def _relative(values: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """Return log likelihoods (n, m) relative to the largest of each model, levelled, and these largest ones, (m,).
+
+    The third says which likelihoods are zero at every point: such a model has zeros for the first two.
+    """
+    top = values.max(axis=0)
+    nothing = ~np.isfinite(top)
+    top = np.where(nothing, 0.0, top)
+    F = levelled(values - top)
+    F[:, nothing] = 0.0
+    return F, top, nothing
 
 
 def levelled(F: Array) -> Array:
@@ -346,15 +369,99 @@ def fitted(points: Array, F: Array, kind: type[Stationary] = Matern52) -> Statio
         Values of m functions.
     kind : class of kernel
     """
+    varied = _telling(F, _POOL)
     d = points.shape[1]
-    varied = np.flatnonzero(np.ptp(F, axis=0) > 0.0)
     if not len(varied) or len(points) < 2:
         return kind(np.ones(d))
+    theta, _ = _objective(points, F[:, varied], kind).maximise(
+        [np.full(d, np.log(start)) for start in (0.8, 3.0)], iterations=50, ftol=1e-6
+    )
+    return kind(np.exp(theta))
+
+
+def widening(
+    points: Array, values: Array, at: Nodes, kernel: Stationary, amplitude: AnyAmplitude = "calibrated"
+) -> float:
+    r"""Return by what scales are to be multiplied because the length-scales of the kernel are uncertain.
+
+    .. math::
+        w^2 = \operatorname{mean}_i \frac{E_\theta [s_i(\theta)^2 + (c_i(\theta) - c_i(\hat\theta))^2]}
+        {s_i(\hat\theta)^2} \ge 1,
+
+    with centre c and scale s of the log evidence of model i, given the logarithms :math:`\theta` of the length-scales.
+    The expectation is over their posterior, approximated by a Gaussian around the most probable ones, by the rule of
+    2d points at :math:`\pm\sqrt d` standard deviations on its axes, which is exact for polynomials of degree three.
+
+    Parameters
+    ----------
+    points : (n, d) array
+        In coordinates in which length-scales of about one are expected.
+    values : (n, m) array
+        Log likelihoods; minus infinity allowed.
+    at : Nodes
+        Of which every third on each axis is used: a ratio of two errors need not be accurate.
+    kernel : Stationary
+        That of the most probable length-scales.
+    amplitude
+        As for :meth:`LogProcess.fit`.
+
+    Notes
+    -----
+    On eighty simulated sets of kinetic data the logarithms of the length-scales that are found from 10 points differ
+    from those of 200 points by 0.40 in root mean square; their posterior has standard deviations of 0.33, 0.43 and 0.59
+    on its axes. With length-scales 1.5 times shorter standard deviations of the log evidence are 1.1 to 2.2 times as
+    large. The widening was 1.2 to 2.2 at 10 points, and 1.10, 1.04 and 1.02 on average at 50, 100 and 200. Of the sets
+    5, 3, 3 and 1 had less than 85 % of their evidences in 95 % intervals without it; with it 1, 0, 0 and 0 have. The
+    points of the rule are few: in one and two dimensions, with 16 to 30 points, :math:`w^2 - 1` is up to a quarter less
+    than by a rule of many points.
+    """
+    F = _relative(values)[0]
+    some = _telling(F, _WIDENED)
+    if not len(some) or len(points) < 2:
+        return 1.0
+    theta = np.log(np.broadcast_to(kernel.lengthscale, points.shape[1]))
+    precision, axes = np.linalg.eigh(_objective(points, F[:, _telling(F, _POOL)], type(kernel)).curvature(theta))
+    # The values cannot make the length-scales less certain than the prior does: where the objective is not quadratic,
+    # its curvature at the maximum may say so.
+    steps = np.sqrt(len(theta) / np.maximum(precision, _WIDTH**-2)) * axes
+    at = _every_third(at)
+
+    def evidences(log_lengthscales: Array) -> Evidences:
+        return LogProcess.fit(points, values[:, some], at, type(kernel)(np.exp(log_lengthscales)), amplitude).evidences
+
+    best = evidences(theta)
+    others = [evidences(theta + step) for step in (*steps.T, *-steps.T)]
+    square = np.mean([other.scale**2 + (other.centre - best.centre) ** 2 for other in others], axis=0)
+    uncertain = best.scale > 0.0
+    return max(1.0, float(np.sqrt(np.mean(square[uncertain] / best.scale[uncertain] ** 2)))) if uncertain.any() else 1.0
+
+
+def _telling(F: Array, count: int) -> NDArray[np.intp]:
+    """Return at most `count` models, of those whose values (n, m) vary, from the largest mean value to the smallest."""
+    varied = np.flatnonzero(np.ptp(F, axis=0) > 0.0)
     order = varied[np.argsort(-F[:, varied].mean(axis=0), kind="stable")]
-    pool = F[:, order[np.linspace(0, len(order) - 1, min(_POOL, len(order))).astype(int)]]
-    objective = Objective(
+    return np.asarray(order[np.linspace(0, len(order) - 1, min(count, len(order))).astype(int)])
+
+
+def _objective(points: Array, pool: Array, kind: type[Stationary]) -> Objective:
+    """Return the penalised mean marginal likelihood of the values (n, m), to be maximised."""
+    d = points.shape[1]
+    return Objective(
         KernelFamily(kind.__name__, kind), LengthscalePrior(np.ones(d), 1.0 / np.sqrt(d), 0.0, _WIDTH),
         Differences.of(points), pool, np.ones((len(points), 1)), share=1.0 / pool.shape[1],
     )  # fmt: skip
-    theta, _ = objective.maximise([np.full(d, np.log(start)) for start in (0.8, 3.0)], iterations=50, ftol=1e-6)
-    return kind(np.exp(theta))
+
+
+def _every_third(at: Nodes) -> Nodes:
+    """Return every third node on each axis; of nodes without axes those that are used for double sums.
+
+    With them a widening is within 10 % of that with all nodes at 10 points, within 2 % from 50 on (twelve simulated
+    sets of kinetic data), in a tenth of the time. The error of the sums is left out: it has nothing to do with
+    length-scales.
+    """
+    if at.axes is None:
+        return replace(thinned(at)[1], exact=True)
+    some = slice(1, None, 3)
+    axes = tuple(axis[some] for axis in at.axes)
+    log_weights = at.log_weights.reshape([len(axis) for axis in at.axes])[(some,) * len(axes)]
+    return Nodes(tensor_grid(axes), log_weights.ravel(), axes, True)
