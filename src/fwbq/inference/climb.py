@@ -133,6 +133,11 @@ class Climb:
     def __post_init__(self) -> None:
         self.shape = np.eye(len(self.best))
 
+    @property
+    def on_the_way(self) -> bool:
+        """Whether its last points lie on the way to a known mode."""
+        return self._kind == "way"
+
     def propose(self, z: Array, g: Array) -> Array:
         """Return the next points (k, d) to evaluate, given all points (n, d) and finite values (n,) so far."""
         if self.toward is not None and not self.spent:
@@ -254,7 +259,7 @@ class Climb:
             elif ratio < _POOR:
                 self.radius = max(0.5 * self.radius * min(1.0, self._length), self._least)
                 self._failed = True
-        if self._kind == "way":
+        if self.on_the_way:
             # No dip between the start and the mode: the start is on its slope.
             self.ended = self.ended or bool(np.all(np.diff(np.append(self.value, values)) > 0.0))
             moved = False

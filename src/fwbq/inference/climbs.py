@@ -29,8 +29,11 @@ _JOINED, _FAILED = 2, 20.0
 #: A further climb is given up, after so many times d + 2 evaluations, when what is ahead of it (`Climb.ahead`) would
 #: leave it deeper below the top than any mass that matters (`DEPTH`).
 _HOPE = 2
-#: A spread point deeper below the top than these, for any and for each dimension, in natural logarithms, is no start.
+#: A spread point deeper below the top than these, for any and for each dimension, in natural logarithms, is a start only
+#: over a dip on the way to the nearest mode, and of such there is one for every so many evaluations planned: tails that
+#: fall more slowly than a Gaussian's are deep and unexplained everywhere.
 _WORTH, _WORTH_PER_DIMENSION = 60.0, 10.0
+_MOST_STARTS, _PER_DEEP = 10, 50
 #: Exploring points that are no data for the surrogate are starts until so many climbs from them ended on known ground:
 #: where all tails are higher than expected, two climbs say so.
 _VAIN = 2
@@ -163,21 +166,20 @@ class Climbs:
         if not self.modes:
             return []
         if self._starts is None:
-            self._starts = [
-                i
-                for i in known.highest_first
-                if known.positive[i]
-                and (i < self.first or self._paused(known.z[i]))
-                and known.joint[i] > self._worth(known.dim)
-            ][:10]
+            rows = [
+                i for i in known.highest_first if known.positive[i] and (i < self.first or self._paused(known.z[i]))
+            ]
+            high = int(np.sum(known.joint[rows] > self._worth(known.dim)))
+            deep = [i for i in rows[high:] if not explains(self.modes, known.z[i], float(known.joint[i]))]
+            self._starts = rows[:high][:_MOST_STARTS] + deep[: self._n // _PER_DEEP]
         spent = sum(climb.spent for climb in self.each if climb.further)
         while self._starts:
             # A run that goes on beyond its plan follows the starts that it had left waiting.
             left, planned = self._n - len(known), max(self._n, len(known))
             room = (left >= 4 * known.dim or left <= 0) and spent <= _FURTHER * planned
             i = self._starts.pop(0)
-            deep = bool(known.remote[i])
-            if explains(self.modes, known.z[i], float(known.joint[i])) or (deep and self._vain >= _VAIN):
+            remote = bool(known.remote[i])
+            if explains(self.modes, known.z[i], float(known.joint[i])) or (remote and self._vain >= _VAIN):
                 continue
             if not room:
                 self._starts.insert(0, i)
@@ -186,10 +188,11 @@ class Climbs:
             way = min(ways, key=lambda step: float(step @ step))
             budget = min(int(_FURTHER * self._n), 8 * known.dim + 8)
             radius = 0.3 * min(1.0, float(np.linalg.norm(way)))
-            toward = known.z[i] + way if known.dim >= RACE_DIM else None
+            dip = known.dim >= RACE_DIM or known.joint[i] <= self._worth(known.dim)
             climb = Climb(
-                known.z[i].copy(), float(known.joint[i]), radius, budget, further=True, deep=deep, toward=toward
-            )
+                known.z[i].copy(), float(known.joint[i]), radius, budget, further=True, deep=remote,
+                toward=known.z[i] + way if dip else None,
+            )  # fmt: skip
             self.each.append(climb)
             return [climb]
         return []
@@ -221,7 +224,7 @@ class Climbs:
         For a further climb points no higher than was expected count as steps that failed. When such steps lead up
         twice, the climb has come to known ground, and ends.
         """
-        if climb.further and belief is not None:
+        if climb.further and belief is not None and not climb.on_the_way:
             expected = joint <= self.expected(z, belief)
             climb.joined += int(climb.spent > 0 and np.any(expected & (joint > climb.value)))
             climb.ended = climb.joined >= _JOINED
