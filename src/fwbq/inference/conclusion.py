@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._reason import Reason
 from .assessment import Assessment, assess
@@ -17,6 +18,8 @@ from .result import Evidence, FoundMode, Posterior
 from .space import Sample
 from .unseen import bound, unseen
 from .view import View
+
+Array = NDArray[np.float64]
 
 #: Nodes (size of a Sobol sequence, number of sequences) for a quick and for a full result.
 _SOME, _MANY = (1024, 8), (4096, 8)
@@ -31,6 +34,8 @@ class Conclusion:
     Attributes
     ----------
     known : Known
+    lost : (k, d) array
+        Points where the function failed.
     climbs : Climbs
     probes : Probes
     inflation : float
@@ -40,6 +45,7 @@ class Conclusion:
     """
 
     known: Known
+    lost: Array
     climbs: Climbs
     probes: Probes
     inflation: float
@@ -81,7 +87,8 @@ class Conclusion:
         belief = view.belief
         nodes = belief.final_nodes(view.nodes, *(_SOME if self.quick else _MANY), draws)
         terms = assess(belief, nodes, self.inflation, signs, bound=bound(self.known, self.climbs))
-        terms = replace(terms, unseen=unseen(self.known, self.climbs, self.probes, belief, terms.surrogate))
+        open_yet = unseen(self.known, self.lost, self.climbs, self.probes, belief, nodes, terms.surrogate)
+        terms = replace(terms, unseen=open_yet)
         return Posterior(self.known.space, belief, nodes, terms)
 
     def _judge(self, terms: Assessment, belief: Belief, nodes: Nodes) -> Reason:

@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 #: with every digit, and ends at the last number. Before that, the stated error itself is as large as a mode of a
 #: hundredth of the mass. Of 72 problems with a second mode of 1 to 10 % of the mass, in two and three dimensions, 28
 #: were off by more than five standard deviations after 100 evaluations without exploration, and 5 with it.
-_OPEN, _PER_DIGIT, _MOST = 0.005, 0.25, 0.65
+_OPEN, _PER_DIGIT, _MOST = 0.005, 0.25, 0.85
 #: Modes supposed, and how many of their centres are candidates for the next points.
 _SUPPOSED, _CANDIDATES = 1024, 256
 #: Share of the evidence that a supposed mode holds: what is smaller is not looked for.
@@ -40,7 +40,7 @@ def exploring_share(error: float) -> float:
     Examples
     --------
     >>> exploring_share(0.01), round(exploring_share(5e-4), 2), exploring_share(1e-9)
-    (0.0, 0.25, 0.65)
+    (0.0, 0.25, 0.85)
     """
     return float(np.clip(_PER_DIGIT * np.log10(_OPEN / max(error, 1e-12)), 0.0, _MOST))
 

@@ -13,7 +13,7 @@ from scipy.special import stdtr, stdtrit
 
 from .. import _extras, _frozen, _html, _validate
 from .._reason import Reason
-from .assessment import Assessment
+from .assessment import EXPANDED, Assessment
 from .belief import Belief
 from .modes import Mode
 from .nodes import Nodes, resample
@@ -133,7 +133,8 @@ class Posterior:
         r"""Return the posterior expectation of g and its standard deviation.
 
         To first order the error of the process moves it by :math:`\int \pi\, (g - \bar g)(\ell - m)`, whose standard
-        deviation is returned, with that of the sum over the nodes.
+        deviation is returned, with the second-order term, the spread between kernels, the error of the sum over the
+        nodes, and what boundary and unseen mass leave open.
 
         Parameters
         ----------
@@ -171,8 +172,20 @@ class Posterior:
         tilt = (columns[rows] - columns[rows].mean(axis=0)) / len(rows)
         K = surrogate.covariance(z)
         prior = np.einsum("qm,qm->m", tilt, K @ tilt)
-        process = surrogate.amplitude * surrogate.predict(z).weighted_variance(tilt, prior)
-        sd = np.sqrt(self.terms.inflation * process + noise**2)
+        there = surrogate.predict(z)
+        process = surrogate.amplitude * there.weighted_variance(tilt, prior)
+        # Second order: where the process is uncertain, the density is higher on average than its exponential mean.
+        bounded = np.minimum(surrogate.amplitude * there.variance(np.diagonal(K)), EXPANDED)
+        curvature = self.terms.inflation * 0.5 * bounded @ tilt
+        base = self.belief.log_joint(z)
+        shifts = [np.zeros(len(mean))]
+        for other in self.belief.fitted.members[1:]:
+            tilted = np.exp(np.clip(self.belief.log_joint(z, other) - base, -50.0, 50.0))
+            shifts.append(tilted @ tilt * len(rows) / tilted.sum())
+        kernels = self.belief.fitted.weights @ (np.array(shifts) - self.belief.fitted.weights @ np.array(shifts)) ** 2
+        # Mass that is not known to be there, or not known to be nothing, may be anywhere the posterior is.
+        elsewhere = min(self.terms.unseen**2 + self.terms.boundary**2, 1.0) * columns[rows].var(axis=0)
+        sd = np.sqrt(self.terms.inflation * process + curvature**2 + kernels + elsewhere + noise**2)
         if values.ndim == 1:
             return float(mean[0]), float(sd[0])
         return mean, sd

@@ -489,7 +489,9 @@ class EvidenceRun:
             view = self._look(known) if known.positive.any() else None
             if self._plan is not None:
                 self._fresh = fresh
-            conclusion = Conclusion(known, self._climbs, self._probes, self._residuals.inflation, self._quick)
+            conclusion = Conclusion(
+                known, self._lost, self._climbs, self._probes, self._residuals.inflation, self._quick
+            )
             answer = conclusion.evidence(view, self._seed(3, n), self._seed(4, n), self._skipped, self._n)
             self._answer = n, answer
         return self._answer[1]

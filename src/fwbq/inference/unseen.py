@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 from scipy.special import gammaln
 
 from ..process.basis import basis_size
@@ -10,9 +12,14 @@ from .belief import Belief
 from .climb import NOT_ARRIVED
 from .climbs import RACE_DIM, Climbs
 from .known import Known
+from .nodes import Nodes, subset
 from .probes import Probes
 from .space import Free
 
+Array = NDArray[np.float64]
+
+#: Nodes by which the share of the mass is judged where the function failed, and the most that is taken for failed.
+_NEARER, _MOST_FAILED = 1024, 0.99
 #: A rise of the top by more than this within the last fifth of the evaluations says that it is not found yet.
 _RISING = 0.5
 #: A climb that has not arrived is held to be at the top when the error of the surrogate is below this, and twice as
@@ -28,8 +35,10 @@ _SETTLED = 1.0
 _ROUGHLY, _OUTLINED = 2.0, 3.0
 
 
-def unseen(known: Known, climbs: Climbs, probes: Probes, belief: Belief, surrogate_error: float) -> float:
-    """Return what a top that still rises, and starts that were not followed, may add to the log evidence.
+def unseen(
+    known: Known, lost: Array, climbs: Climbs, probes: Probes, belief: Belief, nodes: Nodes, surrogate_error: float
+) -> float:
+    """Return what a top that still rises, starts not followed, and failures may add to the log evidence.
 
     Where no climb has arrived, the top may be as far above as the best of them says, unless later rounds have settled
     the matter: enough points chosen under the surrogate posterior have not raised the top, and `surrogate_error`, what
@@ -41,7 +50,19 @@ def unseen(known: Known, climbs: Climbs, probes: Probes, belief: Belief, surroga
     if known.dim >= RACE_DIM and climbs.finished < 2 and waiting:
         missed = max(missed, 1.0)
     beyond = probes.beyond(known, belief.whitening)
-    return float(np.sqrt(rising**2 + missed**2 + beyond**2 + _outline(known) ** 2))
+    failed = _failed(known, lost, belief, nodes)
+    return float(np.sqrt(rising**2 + missed**2 + beyond**2 + failed**2 + _outline(known) ** 2))
+
+
+def _failed(known: Known, lost: Array, belief: Belief, nodes: Nodes) -> float:
+    """Return what is open where the function failed: the mass that is nearer to such points than to any value."""
+    if not len(lost):
+        return 0.0
+    z, w = subset(nodes, _NEARER)
+    W = belief.whitening
+    nearest = [cdist(W.forward(z), W.forward(points)).min(axis=1) for points in (lost, known.z)]
+    share = float(w[nearest[0] < nearest[1]].sum())
+    return float(-np.log1p(-min(share, _MOST_FAILED)))
 
 
 def _outline(known: Known) -> float:
