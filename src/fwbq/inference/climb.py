@@ -85,7 +85,10 @@ class Climb:
     deep : bool
         Whether a further climb began so deep below the top that its start says nothing of the known mass.
     toward : (d,) array or None
-        A known mode: a further climb begins with points on the way to it, and ends there if these only rise.
+        A known mode: a further climb begins with points on the way to it, and ends there if these fall from the mode on
+        as those of a log-concave density do.
+    height : float or None
+        Log joint density at that mode.
     joined : int
         How many steps of a further climb led up to ground that was known already.
     arrived : bool
@@ -109,6 +112,7 @@ class Climb:
     further: bool = False
     deep: bool = False
     toward: Array | None = None
+    height: float | None = None
     joined: int = 0
     arrived: bool = False
     ended: bool = False
@@ -260,8 +264,10 @@ class Climb:
                 self.radius = max(0.5 * self.radius * min(1.0, self._length), self._least)
                 self._failed = True
         if self.on_the_way:
-            # No dip between the start and the mode: the start is on its slope.
-            self.ended = self.ended or bool(np.all(np.diff(np.append(self.value, values)) > 0.0))
+            # Falls from the mode on that grow at least like the distance: the start is on its slope.
+            assert self.height is not None
+            falls = (self.height - np.append(self.value, values)) / np.append(1.0, 1.0 - _WAY)
+            self.ended = self.ended or bool(np.all(np.diff(falls) < 0.0) and falls[-1] > 0.0)
             moved = False
         zeros = bool(np.all(np.isneginf(values)))
         if self._kind == "star":

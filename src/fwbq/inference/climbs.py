@@ -184,14 +184,14 @@ class Climbs:
             if not room:
                 self._starts.insert(0, i)
                 return []
-            ways = [mode.peak.centre - known.z[i] for mode in self.modes]
-            way = min(ways, key=lambda step: float(step @ step))
+            nearest = min(self.modes, key=lambda mode: float(np.sum((mode.peak.centre - known.z[i]) ** 2)))
+            way = nearest.peak.centre - known.z[i]
             budget = min(int(_FURTHER * self._n), 8 * known.dim + 8)
             radius = 0.3 * min(1.0, float(np.linalg.norm(way)))
             dip = known.dim >= RACE_DIM or known.joint[i] <= self._worth(known.dim)
             climb = Climb(
                 known.z[i].copy(), float(known.joint[i]), radius, budget, further=True, deep=remote,
-                toward=known.z[i] + way if dip else None,
+                toward=nearest.peak.centre if dip else None, height=nearest.peak.constant,
             )  # fmt: skip
             self.each.append(climb)
             return [climb]

@@ -13,6 +13,7 @@ from ..posterior import AnyAmplitude
 from ..process import KernelFamily
 from .belief import Belief
 from .climbs import Climbs
+from .exploration import SURPRISE
 from .known import Known
 from .local_process import peak_at
 from .mixture import lower_root
@@ -109,7 +110,10 @@ def _sunken(known: Known, surrogate: Surrogate) -> NDArray[np.bool_]:
         rows = np.flatnonzero(known.positive)
         rows = rows[depth_noise(known.bounded[rows], known.dim) > 0.0]
         if len(rows):
-            sunken[rows] = surrogate.mean(known.z[rows]) > known.top - _SEEN * (DEPTH + PER_DIMENSION * known.dim)
+            z = known.z[rows]
+            sd = np.sqrt(surrogate.amplitude * surrogate.predict(z).variance(surrogate.variance(z)))
+            seen = surrogate.mean(z) > known.top - _SEEN * (DEPTH + PER_DIMENSION * known.dim)
+            sunken[rows] = seen & (surrogate.mean(z) - known.bounded[rows] > SURPRISE * sd)
     return sunken
 
 
