@@ -13,6 +13,7 @@ from .local_process import peak_at
 from .modes import ABOVE, Mode, explains
 from .quadratic import Quadratic
 from .surrogate import DEPTH, PER_DIMENSION
+from .symmetry import Exchange, exchanges
 
 Array = NDArray[np.float64]
 
@@ -34,6 +35,10 @@ _HOPE = 2
 #: fall more slowly than a Gaussian's are deep and unexplained everywhere.
 _WORTH, _WORTH_PER_DIMENSION = 60.0, 10.0
 _MOST_STARTS, _PER_DEEP = 10, 50
+#: One image of the top under an exchange of parameters is evaluated for every so many evaluations planned; likelihoods
+#: there and at the top are the same if they differ by less than the second number, relative to their size: sums in
+#: another order differ by rounding. Six components have 720 modes, more than can be described: no more than the last.
+_PER_IMAGE, _SAME, _MOST_MODES = 25, 1e-9, 24
 #: Exploring points that are no data for the surrogate are starts until so many climbs from them ended on known ground:
 #: where all tails are higher than expected, two climbs say so.
 _VAIN = 2
@@ -73,6 +78,7 @@ class Climbs:
         self._racing: list[Climb] = []
         self._starts: list[int] | None = None  # rows of points from which climbs may begin
         self._vain = 0  # climbs from deep starts that ended on known ground
+        self._exchanges: list[Exchange] = []  # under which the likelihood does not change
 
     @property
     def highest(self) -> Climb:
@@ -156,8 +162,49 @@ class Climbs:
             return
         top = z[row] + peak.step(climb.radius)
         self.finished += int(climb.arrived)
-        found = Mode(Quadratic(top, float(peak(top[None])[0]), np.zeros(known.dim), peak.curvature))
-        self.modes = sorted([*self.modes, found], key=lambda mode: -mode.peak.constant)
+        self._add(Mode(Quadratic(top, float(peak(top[None])[0]), np.zeros(known.dim), peak.curvature)))
+
+    def _add(self, found: Mode) -> None:
+        """Add a mode, and what it becomes when parameters are exchanged that the likelihood does not tell apart."""
+        new = [found]
+        while new:
+            mode = new.pop()
+            if len(self.modes) < _MOST_MODES and not any(other.holds(mode.peak.centre) for other in self.modes):
+                self.modes = sorted([*self.modes, mode], key=lambda mode: -mode.peak.constant)
+                new += [exchange.image(mode) for exchange in self._exchanges]
+
+    # Exchangeable parameters
+
+    def images(self, known: Known) -> list[tuple[Exchange, Array]] | None:
+        """Return exchanges of parameters, and where they put the highest point: a mode may be there again.
+
+        None while the first mode is not known. Images within the mode, which tell nothing, are left out.
+        """
+        if not self.modes or self._starts is None:
+            return None
+        best = known.z[int(np.argmax(known.joint))]
+        found = [(exchange, exchange(best[None])[0]) for exchange in exchanges(known.space, self._n // _PER_IMAGE)]
+        return [(exchange, z) for exchange, z in found if not any(mode.holds(z) for mode in self.modes)]
+
+    def compare(self, asked: list[tuple[Exchange, Array]], known: Known, z: Array, values: Array) -> None:
+        """Take in the log likelihoods (k,) at images z (k, d) of the highest point; they are about to be added.
+
+        Where the likelihood is the same the exchange is a symmetry: what is a mode here is one there. Elsewhere a climb
+        begins if the modes do not explain the value.
+        """
+        best = float(known.values[int(np.argmax(known.joint))])
+        joint = values + known.space.log_prior(z)
+        starts: list[int] = []
+        for exchange, place in asked:
+            for i in np.flatnonzero(np.all(z == place, axis=1)):
+                if abs(values[i] - best) <= _SAME * (1.0 + abs(best)):
+                    self._exchanges.append(exchange)
+                elif np.isfinite(joint[i]) and joint[i] > self._worth(known.dim):
+                    starts.append(len(known) + int(i))
+        for mode in [mode for mode in self.modes if mode.climbs]:
+            for exchange in self._exchanges:
+                self._add(exchange.image(mode))
+        self._starts = starts + (self._starts or [])
 
     # Further climbs
 

@@ -20,7 +20,7 @@ class Plan:
     Attributes
     ----------
     kind : str
-        ``"spread"``, ``"climb"`` or ``"round"``.
+        ``"spread"``, ``"climb"``, ``"images"`` or ``"round"``.
     z, x : (k, d) arrays
         The points, in the run's own coordinates and in the user's parameters.
     climbs : list of tuple

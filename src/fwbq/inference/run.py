@@ -30,6 +30,7 @@ from .residuals import Residuals
 from .result import Evidence
 from .space import Free, Space, space_of
 from .surrogate import depth_noise, families_of
+from .symmetry import Exchange
 from .view import View, look
 
 Array = NDArray[np.float64]
@@ -153,6 +154,8 @@ class EvidenceRun:
         self._residuals = Residuals()
         self._view: View | None = None  # the one that the last round was planned on
         self._fresh: tuple[tuple[int, int], View | None] | None = None  # the last one, with what it is a function of
+        # Where the top would be with exchanged parameters, once it is known.
+        self._images: list[tuple[Exchange, Array]] | None = None
         self._explored = 0  # points that looked for modes nobody has seen
         self._exhausted = False
         self._answer: tuple[int, Evidence] | None = None
@@ -358,6 +361,8 @@ class EvidenceRun:
                 aside[part] = climb.further and self._rounds > 0
                 start += size
         z, x, aside = plan.z[rows], plan.x[rows], aside[rows]
+        if plan.kind == "images":
+            self._climbs.compare(self._images or [], self._known, z, values)
         if plan.kind == "round":
             assert belief is not None
             near = z[~aside]
@@ -386,6 +391,10 @@ class EvidenceRun:
         if n < self._first or not self._known.positive.any():
             return self._spread(n)
         if self._space.support is None:
+            if self._images is None:
+                self._images = self._climbs.images(self._known)
+                if self._images:
+                    return Plan.of("images", np.array([z for _, z in self._images]), self._space)
             proposals = self._climbs.propose(self._known)
             if proposals:
                 sizes = [(climb, len(points)) for climb, points in proposals]
