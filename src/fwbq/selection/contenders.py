@@ -109,10 +109,9 @@ class Contenders:
                 start += len(x)
             spent += len(rows)
 
-    @property
-    def asked(self) -> int:
-        """Most points at which a model in contention was evaluated, or failed."""
-        return int(self._asked[self.active].max(initial=0))
+    def missing(self, n: int) -> int:
+        """Return how many evaluations bring the models in contention to n points each."""
+        return int(np.maximum(n - self._asked[self.active], 0).sum())
 
     @property
     def n_skipped(self) -> int:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: from round to round they double.
 _BUDGET = 200
 _FIRST = 10
-_LEAST = 3  # points: an amplitude and a constant are learnt from them, and one degree of freedom must remain
+LEAST = 3  # points: an amplitude and a constant are learnt from them, and one degree of freedom must remain
 #: Least log prior probability: that of a model whose prior probability is zero. Evidences differ by less, and
 #: differences of it stay finite.
 _NEVER = -1e6
@@ -99,13 +99,13 @@ class Options:
 
 def _sizes(n: int | None, stages: Sequence[int] | None) -> tuple[int, ...]:
     if stages is None:
-        most = _validate.count(_BUDGET if n is None else n, "n", minimum=_LEAST)
+        most = _validate.count(_BUDGET if n is None else n, "n", minimum=LEAST)
         doubled, size = [], _FIRST
         while size < most:
             doubled.append(size)
             size *= 2
         return (*doubled, most)
-    sizes = tuple(_validate.count(s, "stages", minimum=_LEAST) for s in stages)
+    sizes = tuple(_validate.count(s, "stages", minimum=LEAST) for s in stages)
     if n is not None and (not sizes or n != sizes[-1]):
         raise ValueError(f"`n` is {n}, but `stages` end at {sizes[-1] if sizes else None}: give one of the two")
     if not sizes or list(sizes) != sorted(set(sizes)):

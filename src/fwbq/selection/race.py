@@ -19,7 +19,7 @@ from .contenders import Contenders, Numbered
 from .evidence import Earlier, Evidences
 from .family import Evaluate, Family, ModelFamily
 from .map_probability import leader, map_probabilities
-from .options import Options
+from .options import LEAST, Options
 from .shared import CARRIED, UNDERSTATED, Block, Shared
 from .stage import Stage
 
@@ -86,6 +86,8 @@ def compare_families(
         bar = stack.enter_context(Progress(sizes[-1], "compare, points", options.progress))
         for size in sizes:
             size, cut = _affordable(runners, size, spent, options.budget)
+            if not history and cut and size < LEAST and not known:
+                _refuse_budget(options.budget, runners)
             taken = [runner.extend(size, _evaluation(k, options, store)) for k, runner in enumerate(runners)]
             spent += sum(taken)
             contenders = sum(len(runner.active) for runner in runners)
@@ -147,10 +149,18 @@ def _affordable(runners: Sequence[Shared | Contenders], size: int, spent: int, l
     """Return the size of a round that the total budget allows, and whether it had to be cut."""
     if limit is None:
         return size, False
-    active = sum(len(runner.active) for runner in runners)
-    known = max((runner.asked for runner in runners if len(runner.active)), default=0)
-    most = known + (limit - spent) // max(active, 1)
-    return (size, False) if most >= size else (max(most, min(known, size)), True)
+    most = size
+    while most > 0 and sum(runner.missing(most) for runner in runners) > limit - spent:
+        most -= 1
+    return most, most < size
+
+
+def _refuse_budget(budget: int | None, runners: Sequence[Shared | Contenders]) -> None:
+    count = sum(len(runner.active) for runner in runners)
+    raise ValueError(
+        f"`budget` must be at least {LEAST * count}, which is {LEAST} evaluations for each of {count} models, got "
+        f"{budget}: raise it, or compare fewer models"
+    )
 
 
 def _warn_of_linear(runners: Sequence[Shared | Contenders], names: tuple[Hashable, ...], best: int) -> None:

@@ -114,10 +114,9 @@ class Shared:
         self.errors: list[tuple[int, float]] = []
         self._nodes: Nodes | None = None
 
-    @property
-    def asked(self) -> int:
-        """Points at which the models in contention were evaluated, or failed."""
-        return len(self._has_values)
+    def missing(self, n: int) -> int:
+        """Return how many evaluations bring the models in contention to n points each."""
+        return max(n - len(self._has_values), 0) * len(self.active)
 
     def _points(self) -> Array:
         """Return the points at which values are known."""
