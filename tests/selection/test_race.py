@@ -548,3 +548,47 @@ def test_draws_are_reproducible_and_seeded(kinetic):
     np.testing.assert_array_equal(kinetic.probabilities(20), kinetic.probabilities(20))
     assert not np.array_equal(kinetic.probabilities(20), kinetic.probabilities(20, rng=9))
     np.testing.assert_allclose(kinetic.probabilities(20).sum(axis=1), 1.0)
+
+
+def narrow_box(half: float) -> fwbq.Model:
+    return fwbq.Model(lambda x: np.where(np.abs(x[:, 0] - 0.3) < half, 100.0, -np.inf), PRIOR)
+
+
+def test_a_likelihood_that_is_zero_at_the_first_points_stays_in_the_race():
+    # Twenty points miss the box; its evidence is exp(95), that of the other model one.
+    found = run({"box": narrow_box(0.01), "flat": fwbq.Model(lambda x: np.zeros(len(x)), PRIOR)}, stop=0.99)
+    assert found.best == "box" and found.success
+    low, high = found.log_evidence_interval("box")
+    assert low < 100.0 + np.log(0.02 * np.exp(-0.045) / np.sqrt(2.0 * np.pi)) < high
+
+
+@pytest.mark.parametrize("options", [{}, {"evidence": "linear"}, {"race": False}])
+def test_a_likelihood_that_is_zero_at_every_point_is_not_certain(options):
+    models = {"box": narrow_box(1e-9), "flat": fwbq.Model(lambda x: np.zeros(len(x)), PRIOR)}
+    with pytest.warns(RuntimeWarning, match="likelihood of model 'box' was zero at every point"):
+        found = run(models, stop=0.99, n=40, **options)
+    assert found.log_evidence_interval("box") == (-np.inf, np.inf)
+    assert found.log_evidence("box") == -np.inf
+    assert not found.success and "nothing is known of its evidence" in found.status
+    assert "Nothing is known of the evidence of box" in found.summary()
+    assert found.to_frame().set_index("model").loc["box", "log_evidence_sd"] == np.inf
+    assert found.points[0] == 40
+    if not options:  # what is decided rests
+        assert found.points[1] == 20
+
+
+def test_a_zero_likelihood_without_prior_probability_delays_nothing():
+    models = {"box": narrow_box(1e-9), "flat": fwbq.Model(lambda x: np.zeros(len(x)), PRIOR)}
+    with pytest.warns(RuntimeWarning, match="zero at every point"):
+        found = run(models, stop=0.99, n=40, prior={"box": 0.0, "flat": 1.0})
+    assert found.success and found.points.tolist() == [20, 20]
+
+
+def test_budgets_are_kept_or_refused():
+    for count in (2, 5):
+        models = {i: bump(0.3 * i) for i in range(count)}
+        for budget in (1, 3, 3 * count - 1):
+            with pytest.raises(ValueError, match=rf"`budget` must be at least {3 * count}"):
+                run(models, budget=budget)
+        for budget in (3 * count, 3 * count + 1, 30):
+            assert run(models, budget=budget).n_evaluations <= budget

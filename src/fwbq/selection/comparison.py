@@ -174,11 +174,11 @@ class Comparison:
             raise KeyError(f"no model is called {name!r}; there are {len(self)}, e.g. {self.names[0]!r}") from None
 
     def log_evidence(self, name: Hashable) -> float:
-        """Median of the posterior of a model's log evidence."""
+        """Median of the posterior of a model's log evidence; minus infinity when its likelihood was zero everywhere."""
         return float(self.evidences.take([self._position(name)]).log_median[0])
 
     def log_evidence_interval(self, name: Hashable, level: float = 0.95) -> tuple[float, float]:
-        """Central interval of a model's log evidence."""
+        """Central interval of a model's log evidence; all numbers when its likelihood was zero at every point."""
         low, high = self.evidences.take([self._position(name)]).interval(_validate.probability(level, "level"))
         return float(low[0]), float(high[0])
 

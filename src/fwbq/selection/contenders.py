@@ -79,6 +79,7 @@ class Contenders:
         options = {"n": n, "kernel": kernel, "amplitude": amplitude, "design": design, "rng": seed, "quick": True}
         self._runs = [model.run(**options) for model in family.models]
         self._asked = np.zeros(len(family.names), dtype=np.intp)
+        self._resting: IntArray | None = None  # all in contention, while some of them rest
 
     def counts(self) -> IntArray:
         """Return the evaluations of each model so far."""
@@ -132,9 +133,24 @@ class Contenders:
         centre = np.array([e.log_evidence for e in found])
         return Evidences(np.full(m, "log", dtype="<U8"), centre, scale, np.full(m, DF), np.zeros(m))
 
+    def rest(self, but: NDArray[np.bool_]) -> int:
+        """Let all models rest in the next round but some of those in contention; return how many will not.
+
+        Parameters
+        ----------
+        but : (all models,) array of bool
+            Which are to be evaluated.
+        """
+        self._resting = self.active
+        self.active = np.array([j for j in self.active if but[self.slots[j]] and not self._runs[j].ended], dtype=np.intp)
+        return len(self.active)
+
+    def resume(self) -> None:
+        """End the rest of the models in contention."""
+        if self._resting is not None:
+            self.active, self._resting = self._resting, None
+
     def drop(self, keep: NDArray[np.bool_], score: Array) -> None:
         """Leave out the models that are not to be kept, but for those whose evidence is not known well enough."""
         unknown = np.array([not e.success or not e.sd < _SMALL for e in self.results()], dtype=bool)
-        # A likelihood that was zero at every point is an evidence of zero, not one that is unknown.
-        nothing = np.array([not np.isfinite(e.log_evidence) for e in self.results()], dtype=bool)
-        self.active = self.active[keep[self.slots[self.active]] | (unknown & ~nothing)]
+        self.active = self.active[keep[self.slots[self.active]] | unknown]

@@ -23,7 +23,7 @@ _FIRST = 10
 LEAST = 3  # points: an amplitude and a constant are learnt from them, and one degree of freedom must remain
 #: Least log prior probability: that of a model whose prior probability is zero. Evidences differ by less, and
 #: differences of it stay finite.
-_NEVER = -1e6
+NEVER = -1e6
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -82,7 +82,7 @@ class Options:
             return np.full(len(names), -np.log(len(names)))
         weights = _weights(self.prior, names)
         with np.errstate(divide="ignore"):
-            return np.asarray(np.maximum(np.log(weights / weights.sum()), _NEVER))
+            return np.asarray(np.maximum(np.log(weights / weights.sum()), NEVER))
 
     def remembered(self) -> dict[str, Any]:
         """Return what the result keeps of them, JSON-able."""

@@ -19,7 +19,7 @@ from .contenders import Contenders, Numbered
 from .evidence import Earlier, Evidences
 from .family import Evaluate, Family, ModelFamily
 from .map_probability import leader, map_probabilities
-from .options import LEAST, Options
+from .options import LEAST, NEVER, Options
 from .shared import CARRIED, UNDERSTATED, Block, Shared
 from .stage import Stage
 
@@ -78,7 +78,8 @@ def compare_families(
         for runner, _ in known:
             runner.drop(keep, score)
     spent, history = 0, []
-    reason, status = Reason.BUDGET, f"the budget of {sizes[-1]} points for each model ended"
+    ended = Reason.BUDGET, f"the budget of {sizes[-1]} points for each model ended"
+    reason, status = ended
     with ExitStack() as stack:
         store = None
         if options.journal is not None:
@@ -94,6 +95,7 @@ def compare_families(
             for runner, new in zip(runners, taken, strict=True):
                 if new:
                     evidences = evidences.put(runner.slots[runner.active], runner.posteriors())
+                runner.resume()
             chances = map_probabilities(evidences, log_prior)
             best = leader(chances, evidences.log_median + log_prior)
             history.append(Stage(size, spent, contenders, evidences, best, float(chances[best])))
@@ -104,9 +106,16 @@ def compare_families(
             if size < min(_DECIDE, sizes[-1]) and any(taken):
                 continue
             decided = _decided(evidences, log_prior, best, float(chances[best]), options)
+            reason, status = ended
             if decided and not any(isinstance(runner, Shared) and runner.unknown().any() for runner in runners):
-                reason, status = Reason.DECIDED, decided
-                break
+                blank = _blank(evidences, log_prior, runners)
+                reason, status = Reason.NOT_REACHED if blank.any() else Reason.DECIDED, decided
+                if not blank.any():
+                    break
+                # All but the models of which nothing is known yet may rest.
+                if race and not sum([runner.rest(blank) for runner in runners]):
+                    break
+                continue
             if not sum(taken):
                 reason, status = Reason.EXHAUSTED, "the designs have no further points"
                 break
@@ -114,11 +123,17 @@ def compare_families(
                 keep = _contention(evidences, log_prior, best, tol)
                 for runner in runners:
                     runner.drop(keep, evidences.log_median + log_prior)
+    for runner in runners:
+        runner.resume()
     if reason is Reason.BUDGET and (stop is not None or tol is not None):
         reason = Reason.NOT_REACHED
     if not np.isfinite(evidences.log_median[best]):
         reason, status = Reason.ZERO, "every likelihood is zero at every point evaluated: check the models' units"
         _warnings.warn(status)
+    elif evidences.nothing.any():
+        unknown = _unknown_words([name for name, nothing in zip(names, evidences.nothing, strict=True) if nothing])
+        status = f"{status}; {unknown}"
+        _warnings.warn(unknown)
     _warn_of_linear(runners, names, best)
     skipped = sum(runner.n_skipped for runner in runners)
     if skipped:
@@ -143,6 +158,30 @@ def _runners(grouped: Sequence[Family], options: Options, spread: int | None) ->
             runners.append(Shared(family, first, options.evidence, *process, spread))
         first += len(family.names)
     return runners
+
+
+def _blank(evidences: Evidences, log_prior: Array, runners: Sequence[Shared | Contenders]) -> NDArray[np.bool_]:
+    """Return of which models nothing is known that could decide: zero at every point, but not by the prior, (m,).
+
+    Of models that resemble each other, the others say that such a likelihood is small.
+    """
+    alike = np.concatenate([np.full(len(runner.slots), runner.family.alike) for runner in runners])
+    return np.asarray(evidences.nothing & ~alike & (log_prior > NEVER))
+
+
+def _unknown_words(unknown: Sequence[Hashable]) -> str:
+    """Say of which models nothing is known, and what to do."""
+    shown = ", ".join(repr(name) for name in unknown[:3])
+    if len(unknown) == 1:
+        return (
+            f"the likelihood of model {shown} was zero at every point evaluated, so that nothing is known of its "
+            "evidence: check its units, raise `n`, give it a `start` of positive likelihood, or leave it out"
+        )
+    more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
+    return (
+        f"the likelihoods of models {shown}{more} were zero at every point evaluated, so that nothing is known of their "
+        "evidences: check their units, raise `n`, give them a `start` of positive likelihood, or leave them out"
+    )
 
 
 def _affordable(runners: Sequence[Shared | Contenders], size: int, spent: int, limit: int | None) -> tuple[int, bool]:
@@ -247,9 +286,12 @@ def _contention(evidences: Evidences, log_prior: Array, best: int, tol: float | 
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(width > 0.0, (centre - centre[best]) / width, np.sign(centre - centre[best]) * np.inf)
         keep = stdtr(df, np.nan_to_num(t, nan=0.0)) >= _OUT
+    # Whether a likelihood that was zero at every point stays in the race is not for the evidences to say.
+    keep &= ~evidences.nothing
     keep[best] = True
     if tol is not None:
         # Models whose evidence, three standard deviations up, is so small that all of them together could change a
         # probability by a tenth of `tol` at most are left out.
-        keep |= centre + 3.0 * sd - centre[best] > np.log(0.1 * tol / len(centre))
+        with np.errstate(invalid="ignore"):
+            keep |= centre + 3.0 * sd - centre[best] > np.log(0.1 * tol / len(centre))
     return np.asarray(keep)

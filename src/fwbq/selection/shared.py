@@ -113,6 +113,7 @@ class Shared:
         #: Under the linear process: number of points and worst-case error of the rule, after each round.
         self.errors: list[tuple[int, float]] = []
         self._nodes: Nodes | None = None
+        self._resting: IntArray | None = None  # all in contention, while they rest
 
     def missing(self, n: int) -> int:
         """Return how many evaluations bring the models in contention to n points each."""
@@ -164,10 +165,32 @@ class Shared:
         check_evaluated(len(self.values), self.family.names[self.active[0]])
         return int(len(new) * len(self.active))
 
+    def rest(self, but: NDArray[np.bool_]) -> int:
+        """Let the models rest in the next round, unless some of those in contention are not to; return how many are not.
+
+        On shared points the models are evaluated together.
+
+        Parameters
+        ----------
+        but : (all models,) array of bool
+            Which are to be evaluated.
+        """
+        wanted = int(np.sum(but[self.slots[self.active]]))
+        if not wanted:
+            self._resting, self.active = self.active, self.active[:0]
+        return wanted
+
+    def resume(self) -> None:
+        """End the rest of the models in contention."""
+        if self._resting is not None:
+            self.active, self._resting = self._resting, None
+
     def drop(self, keep: NDArray[np.bool_], score: Array) -> None:
         """Leave out the models that are not to be kept, but for the best of them where length-scales are shared."""
         kept = keep[self.slots[self.active]]
         kept |= self.unknown()
+        if not self.family.alike:  # a likelihood that was zero at every point may be anything
+            kept |= np.isneginf(self.values[:, self.active].max(axis=0, initial=-np.inf))
         if self.family.alike and kept.any() and kept.sum() < _WITNESSES:
             order = np.lexsort((-score[self.slots[self.active]], ~kept))
             kept[order[:_WITNESSES]] = True
