@@ -18,9 +18,10 @@ from .comparison import Comparison
 from .contenders import Contenders, Numbered
 from .evidence import Earlier, Evidences
 from .family import Evaluate, Family, ModelFamily
+from .linear_process import LinearDoubts
 from .map_probability import leader, map_probabilities
 from .options import LEAST, NEVER, Options
-from .shared import CARRIED, UNDERSTATED, Block, Shared
+from .shared import Block, Shared
 from .stage import Stage
 
 Array = NDArray[np.float64]
@@ -131,7 +132,7 @@ def compare_families(
         reason, status = Reason.ZERO, "every likelihood is zero at every point evaluated: check the models' units"
         _warnings.warn(status)
     elif evidences.nothing.any():
-        unknown = _unknown_words([name for name, nothing in zip(names, evidences.nothing, strict=True) if nothing])
+        unknown = _unknown_words(names, evidences.nothing)
         status = f"{status}; {unknown}"
         _warnings.warn(unknown)
     _warn_of_linear(runners, names, best)
@@ -169,18 +170,11 @@ def _blank(evidences: Evidences, log_prior: Array, runners: Sequence[Shared | Co
     return np.asarray(evidences.nothing & ~alike & (log_prior > NEVER))
 
 
-def _unknown_words(unknown: Sequence[Hashable]) -> str:
+def _unknown_words(names: Sequence[Hashable], which: NDArray[np.bool_]) -> str:
     """Say of which models nothing is known, and what to do."""
-    shown = ", ".join(repr(name) for name in unknown[:3])
-    if len(unknown) == 1:
-        return (
-            f"the likelihood of model {shown} was zero at every point evaluated, so that nothing is known of its "
-            "evidence: check its units, raise `n`, give it a `start` of positive likelihood, or leave it out"
-        )
-    more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
     return (
-        f"the likelihoods of models {shown}{more} were zero at every point evaluated, so that nothing is known of their "
-        "evidences: check their units, raise `n`, give them a `start` of positive likelihood, or leave them out"
+        f"the likelihood of {_these(names, which)} was zero at every point evaluated, so that nothing is known of the "
+        "evidence: check the units, raise `n`, give the model a `start` of positive likelihood, or leave it out"
     )
 
 
@@ -203,25 +197,44 @@ def _refuse_budget(budget: int | None, runners: Sequence[Shared | Contenders]) -
 
 
 def _warn_of_linear(runners: Sequence[Shared | Contenders], names: tuple[Hashable, ...], best: int) -> None:
-    """Warn when a linear process cannot say the evidence of the leading model, or understates its error."""
+    """Warn of the models whose evidence a linear process cannot tell, or whose error it understates.
+
+    Of models that resemble each other, hundreds of which cannot win, only the leading one is looked at.
+    """
+    doubts = LinearDoubts.none(len(names))
     for runner in runners:
-        if not isinstance(runner, Shared) or runner.evidence != "linear" or best not in runner.slots[runner.active]:
-            continue
-        j = list(runner.slots[runner.active]).index(best)
-        carried = float(runner.carried()[j])
-        if carried < CARRIED:
-            _warnings.warn(
-                f"the likelihood of the leading model {names[best]!r} is carried by {carried:.2g} of its points: a "
-                'linear process cannot tell its evidence from so few; use `evidence="log"`, or more points',
-            )
-            continue
-        factor = runner.understatement(j)
-        if factor > UNDERSTATED:
-            _warnings.warn(
-                f"the stated error of the leading model {names[best]!r} may be too small: with an amplitude from "
-                f"leave-one-out predictions it would be {factor:.2g} times larger, so that the kernel does not fit its "
-                'likelihood; use `evidence="log"`, or another `kernel`',
-            )
+        if isinstance(runner, Shared):
+            which = np.flatnonzero(runner.slots == best) if runner.family.alike else np.arange(len(runner.slots))
+            doubts = doubts.put(runner.slots[which], runner.doubts.take(which))
+    remedy = 'use `evidence="log"`'
+    if doubts.few.any():
+        points = doubts.carried[doubts.few]
+        low, high = (f"{each:.2g}" for each in (points.min(), points.max()))
+        _warnings.warn(
+            f"the likelihood of {_these(names, doubts.few)} is carried by "
+            f"{low if low == high else f'{low} to {high}'} of the points: a linear process cannot tell an evidence from "
+            f"so few; {remedy}, or more points"
+        )
+    if doubts.understated.any():
+        _warnings.warn(
+            f"the stated error of {_these(names, doubts.understated)} may be too small: with an amplitude from "
+            f"leave-one-out predictions it would be up to {doubts.factor[doubts.understated].max():.2g} times larger, "
+            f"so that the kernel does not fit the likelihood; {remedy}, or another `kernel`"
+        )
+    if doubts.drawn_to_zero.any():
+        _warnings.warn(
+            f"the evidence of {_these(names, doubts.drawn_to_zero)} may be too small by up to "
+            f"{doubts.lacking[doubts.drawn_to_zero].max():.2g} standard deviations: between its points a linear process "
+            f"falls to zero, and the points are too few for so many parameters; {remedy}, more points, or a `kernel` "
+            "with longer length-scales"
+        )
+
+
+def _these(names: Sequence[Hashable], which: NDArray[np.bool_]) -> str:
+    """Return the names of some models, the first five of them, in words."""
+    some = [repr(names[i]) for i in np.flatnonzero(which)]
+    more = f" and {len(some) - 5:,} more" if len(some) > 5 else ""
+    return f"model{'s' if len(some) > 1 else ''} {', '.join(some[:5])}{more}"
 
 
 def _identity(grouped: Sequence[Family], version: str) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from .coordinates import Coordinates, LogScale, Standard
 from .evidence import Evidences
 from .family import Evaluate, Family, check_evaluated, log_integrands
 from .leaders import telling_nodes
-from .linear_process import linear_evidences
+from .linear_process import LinearDoubts, carried, linear_doubts, linear_evidences
 from .log_process import LogProcess, fitted
 from .nodes import Nodes, nodes
 
@@ -33,11 +33,6 @@ _WITNESSES = 20
 #: integral: under the linear process such a model stays in the race. Three values determine an amplitude and a
 #: constant, with one degree of freedom left.
 CARRIED = 3.0
-#: A linear process is said to understate its error when the amplitude of leave-one-out predictions would make it more
-#: than the first number times larger (under the right kernel the two amplitudes agree within a factor
-#: 1 +- sqrt(2 / n)), and the larger error in the log evidence exceeds the second number: below, it may be rounding.
-UNDERSTATED, COUNTS = 3.0, 0.01
-
 
 #: Points chosen for the leading models at a time, before their values are used to choose more. Of the 30 leading pairs
 #: of 3,000 and 10,000 enzymes the errors after 100 such points are 0.02 and 0.04 in root mean square, 0.34 and 0.49 of
@@ -110,6 +105,8 @@ class Shared:
         self._has_values = np.empty(0, dtype=bool)  # for each point asked for
         #: Evaluations that failed; where one model fails at a point, those of all models in contention count.
         self.n_skipped = 0
+        #: Under the linear process: what speaks against it, for each model, when it was last evaluated.
+        self.doubts = LinearDoubts.none(len(family.names))
         #: Under the linear process: number of points and worst-case error of the rule, after each round.
         self.errors: list[tuple[int, float]] = []
         self._nodes: Nodes | None = None
@@ -196,14 +193,6 @@ class Shared:
             kept[order[:_WITNESSES]] = True
         self.active = self.active[kept]
 
-    def carried(self) -> Array:
-        """Return the effective number of points that carry the likelihood of each model in contention."""
-        values = self.values[:, self.active]
-        top = values.max(axis=0)
-        f = np.exp(values - np.where(np.isfinite(top), top, 0.0))
-        with np.errstate(invalid="ignore"):
-            return np.where(np.isfinite(top), f.sum(axis=0) ** 2 / np.sum(f * f, axis=0), np.inf)
-
     def unknown(self) -> NDArray[np.bool_]:
         """Return which models in contention have likelihoods that are all but zero at all but a few points.
 
@@ -211,7 +200,7 @@ class Shared:
         """
         if self.evidence != "linear":
             return np.zeros(len(self.active), dtype=bool)
-        return np.asarray(self.carried() < CARRIED)
+        return np.asarray(carried(self.values[:, self.active]) < CARRIED)
 
     def posteriors(self) -> Evidences:
         """Posteriors of the models in contention."""
@@ -232,19 +221,10 @@ class Shared:
                 one = LogProcess.fit(places, values[:, [j]], self._nodes, self.kernel, self.amplitude)
                 each = each.put(np.array([j]), one.evidences)
             return each
-        return linear_evidences(*self._ruled(values), self.amplitude)
-
-    def understatement(self, j: int) -> float:
-        """Return how many times too small the error of the j-th model in contention may be, by leave-one-out; or one.
-
-        One also where that larger error is too small to matter to the log evidence.
-        """
-        rule, values = self._ruled(self.values[:, self.active[[j]]])
-        stated, left_out = (linear_evidences(rule, values, a) for a in (self.amplitude, "loo"))
-        error = float(left_out.scale[0])
-        if error <= COUNTS * abs(float(left_out.centre[0])):
-            return 1.0
-        return error / max(float(stated.scale[0]), np.finfo(float).tiny)
+        rule, values = self._ruled(values)
+        found = linear_evidences(rule, values, self.amplitude)
+        self.doubts = self.doubts.put(self.active, linear_doubts(rule, values, found))
+        return found
 
     def _linear_kernel(self, points: Array, values: Array) -> Kernel:
         """Return the kernel of the linear process; of a class the length-scales are found from the likelihoods."""
