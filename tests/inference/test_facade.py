@@ -396,6 +396,10 @@ def test_arguments_are_checked():
         evidence(bent, standard(2), n=0)
     with pytest.raises(ValueError, match="`tol`"):
         evidence(bent, standard(2), tol=-1.0)
+    with pytest.raises(TypeError, match="`design` must be a design class"):
+        evidence(bent, standard(2), design="fw")
+    with pytest.raises(TypeError, match="`design` must return a design.*it returned 3 of type int"):
+        evidence(bent, standard(2), design=lambda embedding, rng: 3, n=40)
 
 
 # Tolerances

@@ -154,6 +154,11 @@ def test_the_parts_of_the_error_make_up_the_standard_deviation(two_modes):
     assert whole == pytest.approx(two_modes.sd, abs=1e-8)
 
 
+def test_an_expectation_is_of_a_function(ridge):
+    with pytest.raises(TypeError, match="`g` must be a function of points, got 3 of type int"):
+        ridge.posterior.expect(3)
+
+
 def test_the_number_of_evaluations_is_said_once(ridge):
     assert ridge.summary().count("40 evaluations") == repr(ridge).count("40 evaluations") == 1
     reached = fwbq.evidence(lambda x: -np.sum(x**2, axis=1), STANDARD, tol=0.1, rng=0)

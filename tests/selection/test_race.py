@@ -432,6 +432,11 @@ def test_input_errors_say_what_to_do():
     ]:  # fmt: skip
         with pytest.raises(ValueError, match=match):
             run(model, **options)
+    for evidence in ("log", "linear"):
+        with pytest.raises(TypeError, match="`design` must be a design class"):
+            run(model, design="fw", evidence=evidence)
+        with pytest.raises(TypeError, match="`design` must return a design"):
+            run(model, design=lambda embedding, rng: None, evidence=evidence)
     with pytest.raises(ValueError, match="`models` is empty"):
         run({})
     with pytest.raises(TypeError, match=r"fwbq.Model\(log_integrand, measure\)"):

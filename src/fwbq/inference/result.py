@@ -149,7 +149,7 @@ class Posterior:
         >>> bool(abs(value - 1.0 / 1.01) < 1e-3)
         True
         """
-        values = np.asarray(g(self.points), dtype=float)
+        values = np.asarray(_validate.function(g, "g")(self.points), dtype=float)
         if values.shape[:1] != (len(self.points),) or values.ndim > 2:
             raise ValueError(
                 f"`g` must return one value, or one row, for each point: for {len(self.points)} points it returned an "

@@ -14,6 +14,7 @@ from .. import _validate
 from .._lock import Lock
 from .._reason import Reason
 from .._threads import one_blas_thread
+from ..designs import checked_design
 from ..kernels import Kernel, Stationary
 from ..measures import Measure, as_measure
 from ..posterior import AnyAmplitude, checked_amplitude
@@ -138,7 +139,7 @@ class EvidenceRun:
         self._families = families_of(kernel, self._space)
         self._amplitude = checked_amplitude(amplitude)
         self._quick = quick
-        self._design = design
+        self._design = checked_design(design)
         self._entropy = [int(word) for word in _validate.generator(rng).integers(2**63, size=2)]
         d = self._space.dim
         # Twice the dimension sees every coordinate from both sides; a twelfth of a large budget finds further modes.

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import __version__, _frozen, _validate
+from ..designs import checked_design
 from ..kernels import Kernel, Stationary
 from ..posterior import AnyAmplitude, checked_amplitude
 
@@ -64,6 +65,7 @@ class Options:
 
     def __post_init__(self) -> None:
         _validate.choice(self.evidence, "evidence", ("log", "linear"))
+        checked_design(self.design)
         usual: AnyAmplitude = "marginal" if self.evidence == "linear" else "calibrated"
         _frozen.freeze(
             self,

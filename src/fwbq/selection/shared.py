@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..designs import Spread
+from ..designs import Spread, made_design
 from ..embeddings import embed
 from ..kernels import ExpQuad, Kernel, Stationary
 from ..posterior import AnyAmplitude
@@ -93,7 +93,7 @@ class Shared:
         self.design: _Design = Spread(family.measure, self.coordinates)
         if design is not None:
             given = kernel if isinstance(kernel, Kernel) else (kernel or ExpQuad)(family.measure.scale)
-            self.design = design(embed(given, family.measure), rng=np.random.default_rng(seed))
+            self.design = made_design(design, embed(given, family.measure), np.random.default_rng(seed))
         self.evidence = evidence
         self.kernel = kernel
         self.amplitude = amplitude
