@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..evaluation.failures import EvaluationError, written
 from ..inference import Evidence
 from ..inference.result import DF
 from ..kernels import Kernel, Stationary
@@ -32,6 +33,15 @@ class Numbered:
     """The log integrands of a family as one function of rows (number of the model, parameters)."""
 
     family: Family
+
+    def where(self, row: Array) -> str:
+        """Return a row as messages show it: the parameters, and the name of the model."""
+        return f"{written(row[1:])} of model {self.family.names[int(row[0])]!r}"
+
+    def named(self, error: EvaluationError) -> EvaluationError:
+        """Return an error with the parameters alone as the points at which models failed."""
+        error.failures = tuple(replace(failure, point=failure.point[1:]) for failure in error.failures)
+        return error
 
     def __call__(self, rows: Array) -> Array:
         """Return the log integrand of each row's model at its parameters, (n,)."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .. import _validate, _warnings
 from .._reason import LEVEL_OF_TOL, Reason
 from .._threads import one_blas_thread
-from ..evaluation import Evaluator, Journal, Progress
+from ..evaluation import EvaluationError, Evaluator, Journal, Progress
 from .comparison import Comparison
 from .contenders import Contenders, Numbered
 from .evidence import Earlier, Evidences
@@ -260,9 +260,12 @@ def _evaluation(number: int, options: Options, journal: Journal | None) -> Evalu
         with Evaluator(
             function, points.shape[1], vectorized=True, executor=options.executor, journal=journal,
             series=f"{number}:{series}", on_error=options.on_error, timeout=options.timeout, minus_infinity=True,
-            progress=False,
+            progress=False, called="the log integrand", where=function.where,
         ) as evaluator:  # fmt: skip
-            done = evaluator(points)
+            try:
+                done = evaluator(points)
+            except EvaluationError as error:
+                raise function.named(error) from error.__cause__
         return done.values if which is None else done.values.reshape(len(points), -1), done.kept
 
     return evaluate

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..designs import Spread, made_design
 from ..embeddings import embed
+from ..evaluation.failures import EvaluationError, written
 from ..kernels import ExpQuad, Kernel, Stationary
 from ..posterior import AnyAmplitude
 from ..rules import Rule, bayes_rule
@@ -51,6 +52,14 @@ class Block:
 
     family: Family
     which: IntArray
+
+    def where(self, x: Array) -> str:
+        """Return a point as messages show it, with the name of the model if there is one."""
+        return f"{written(x)} of model {self.family.names[int(self.which[0])]!r}" if len(self.which) == 1 else written(x)
+
+    def named(self, error: EvaluationError) -> EvaluationError:
+        """Return an error as it is: its points are those of the models."""
+        return error
 
     def __call__(self, x: Array) -> Array:
         """Return the log integrands at points x (n, d), (n, len(which))."""
