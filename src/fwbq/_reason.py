@@ -62,8 +62,9 @@ class Reason(Enum):
     )  # fmt: skip
     IMPROPER = (
         "improper", False,
-        "the integral does not seem to exist: the density does not fall off in the tails. Check that the prior is "
-        "proper and that the log density includes it",
+        "the integral does not seem to exist: the density does not fall off in the tails that were looked at. Check that "
+        "the prior is proper and that the log density includes it; if they are, the mass may be far from `start` or much "
+        "wider or narrower than `scale`: pass a point of high density and a guess of the posterior's width",
     )  # fmt: skip
 
     def __new__(cls, name: str, success: bool, text: str) -> Reason:

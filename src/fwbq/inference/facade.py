@@ -137,6 +137,7 @@ def evidence(
     >>> round(fwbq.evidence(log_joint, dim=2, n=40, rng=0).log_evidence, 3)
     -11.282
     """
+    _validate.function(log_likelihood, "log_likelihood")
     prior = None if prior is None else as_measure(prior, "prior")
     start = starting_point(prior, dim, start)
     tol = None if tol is None else _validate.positive(tol, "tol")
@@ -152,6 +153,7 @@ def evidence(
         Evaluator(
             log_likelihood, run.dim, vectorized=vectorized, executor=executor, journal=journal, measure=prior, tag=tag,
             version=version, on_error=on_error, timeout=timeout, minus_infinity=True, progress=bar,
+            called="`log_likelihood`",
         ) as evaluate,
     ):  # fmt: skip
         while reason is None:
@@ -161,6 +163,12 @@ def evidence(
                 break
             asked += len(points)
             done = evaluate(points)
+            if evaluate.width is not None:
+                raise ValueError(
+                    f"`log_likelihood` must return one number for each point, shape (n,), but it returns vectors of "
+                    f"{evaluate.width}: return "
+                    + ("the only column, values[:, 0]" if evaluate.width == 1 else "the sum over data, axis=1")
+                )
             run.tell(points[done.kept], done.values[done.kept])
             if not done.kept.all():
                 run.skip(points[~done.kept])
@@ -168,7 +176,11 @@ def evidence(
                 reason = Reason.TOLERANCE
             elif asked >= limit:
                 reason = Reason.BUDGET
-    _validate.some_values(run.n_evaluations)
+    if not run.n_evaluations:
+        raise ValueError(
+            f"`log_likelihood` failed at all {asked} points at which it was evaluated, so that there is no value to go "
+            'by: see why with on_error="raise"'
+        )
     found = run.result()
     if tol is not None and _half_width(found) > tol:
         reason = Reason.NOT_REACHED
