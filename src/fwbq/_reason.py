@@ -41,6 +41,11 @@ class Reason(Enum):
         "not reached", False,
         "tolerance {tol:g} not reached within {n} evaluations: raise `n`, or accept the interval that was reached",
     )  # fmt: skip
+    PRECISION = (
+        "precision", False,
+        "tolerance {tol:g} cannot be reached: in double precision half the width of the interval ends at {floor:.1g}. Ask "
+        "for a larger `tol`, or accept the interval that was reached",
+    )  # fmt: skip
     RANK = (
         "rank", True,
         "stopped at {n} evaluations: in double precision the fitted kernel cannot tell further points apart, so they "

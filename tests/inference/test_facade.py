@@ -439,8 +439,17 @@ def test_a_tolerance_ends_the_run():
 
 def test_a_tolerance_out_of_reach_is_said():
     with pytest.warns(RuntimeWarning, match="not reached"):
-        found = evidence(bent, standard(2), n=30, tol=1e-9)
+        found = evidence(bent, standard(2), n=30, tol=1e-6)
     assert found.reason is fwbq.Reason.NOT_REACHED and not found.success
+
+
+def test_a_tolerance_below_rounding_is_not_asked_more_evaluations_for():
+    with pytest.warns(RuntimeWarning, match=r"tolerance 1e-12 cannot be reached: in double precision .* ends at 2e-09"):
+        found = evidence(lambda x: -0.5 * np.sum(x**2, axis=1), standard(2), tol=1e-12)
+    assert found.reason is fwbq.Reason.PRECISION and not found.success
+    assert found.n_evaluations < 100 and "raise `n`" not in found.status
+    with pytest.warns(RuntimeWarning, match="cannot be reached"):
+        assert evidence(bent, standard(2), n=30, tol=1e-12).reason is fwbq.Reason.PRECISION
 
 
 # Executors and journals

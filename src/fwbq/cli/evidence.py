@@ -84,7 +84,7 @@ def evidence_and_print(
         say(in_flags(found.summary(), {"n": "--n", "start": "--start"}))
     if found.success:
         return 0
-    return NOT_CERTAIN if found.reason is Reason.NOT_REACHED else FAILED
+    return NOT_CERTAIN if found.reason in (Reason.NOT_REACHED, Reason.PRECISION) else FAILED
 
 
 def _check_figure(path: Path) -> None:

@@ -26,6 +26,8 @@ Array = NDArray[np.float64]
 #: Evaluations before which a tolerance is not accepted as reached, and the most that a `tol` alone may use.
 LEAST_FOR_TOL = 20
 MOST_FOR_TOL = 500
+#: A half-width within this factor of what rounding alone leaves is all rounding: further evaluations change nothing.
+_ALL_ROUNDING = 1.1
 
 
 @one_blas_thread
@@ -172,9 +174,9 @@ def evidence(
             run.tell(points[done.kept], done.values[done.kept])
             if not done.kept.all():
                 run.skip(points[~done.kept])
-            if tol is not None and asked >= LEAST_FOR_TOL and run.between_rounds and _half_width(run.result()) <= tol:
-                reason = Reason.TOLERANCE
-            elif asked >= limit:
+            if tol is not None and asked >= LEAST_FOR_TOL and run.between_rounds:
+                reason = _reached(run.result(), tol)
+            if reason is None and asked >= limit:
                 reason = Reason.BUDGET
     if not run.n_evaluations:
         raise ValueError(
@@ -183,7 +185,7 @@ def evidence(
         )
     found = run.result()
     if tol is not None and _half_width(found) > tol:
-        reason = Reason.NOT_REACHED
+        reason = Reason.PRECISION if found.least_half_width > tol else Reason.NOT_REACHED
     found = found.ending(reason, tol)
     if found.n_skipped:
         message = f"the function failed at {found.n_skipped} of {asked} points, which were skipped"
@@ -191,6 +193,14 @@ def evidence(
     if not found.success:
         _warnings.warn(found.status)
     return found
+
+
+def _reached(found: Evidence, tol: float) -> Reason | None:
+    """Return that a tolerance is reached, or that rounding alone keeps it from being; None when neither is so."""
+    half = _half_width(found)
+    if half <= tol:
+        return Reason.TOLERANCE
+    return Reason.PRECISION if tol < found.least_half_width and half <= _ALL_ROUNDING * found.least_half_width else None
 
 
 def _half_width(found: Evidence) -> float:

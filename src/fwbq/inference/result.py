@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
 from .. import _extras, _frozen, _html, _validate
-from .._reason import Reason
+from .._reason import LEVEL_OF_TOL, Reason
 from .assessment import EXPANDED, Assessment
 from .belief import Belief
 from .modes import Mode
@@ -28,6 +28,8 @@ Array = NDArray[np.float64]
 #: Degrees of freedom of the posterior of a log evidence: heavier tails than a Gaussian's, because its standard
 #: deviation is itself an estimate from tens of values.
 DF = 10.0
+#: Half the width of its interval of the level of a tolerance, in standard deviations.
+_HALF_WIDTH = float(-stdtrit(DF, 0.5 * (1.0 - LEVEL_OF_TOL)) * np.sqrt((DF - 2.0) / DF))
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,7 +264,7 @@ class Evidence:
     @property
     def status(self) -> str:
         """Why the run ended, and what a reader should know."""
-        notes = [self.reason.sentence(n=self.n_evaluations, tol=self.tol)]
+        notes = [self.reason.sentence(n=self.n_evaluations, tol=self.tol, floor=self.least_half_width)]
         if self.n_skipped:
             notes.append(f"{self.n_skipped} points skipped because the function failed there")
         if len(self.modes) > 1:
@@ -386,8 +388,8 @@ class Evidence:
     def error_parts(self) -> dict[str, float]:
         """What the standard deviation is made of; it is the root of the sum of the squares."""
         t = self.terms
-        if t is None:
-            return {}
+        if t is None:  # a sample that was summed up, or nothing known
+            return {"rounding": self.sd} if np.isfinite(self.sd) else {}
         return {
             "process": float(np.sqrt(t.inflation)) * t.process,
             "second order": t.inflation * t.curvature,
@@ -411,8 +413,14 @@ class Evidence:
         ]
         if self.error_parts:
             lines.append("error: " + ", ".join(f"{name} {value:.2g}" for name, value in self.error_parts.items()))
+            "rounding": t.rounding,
         if self.posterior is not None:
             pairs = zip(self.posterior.mean, self.posterior.sd, strict=True)
+    @property
+    def least_half_width(self) -> float:
+        """Half the width of the 95 % interval that rounding alone would leave; no tolerance below it can be reached."""
+        return self.error_parts.get("rounding", 0.0) * _HALF_WIDTH
+
             lines.append("parameters: " + ", ".join(f"{m:.4g} ± {s:.2g}" for m, s in pairs))
         return "\n".join(lines)
 
