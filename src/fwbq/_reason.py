@@ -43,8 +43,8 @@ class Reason(Enum):
     )  # fmt: skip
     PRECISION = (
         "precision", False,
-        "tolerance {tol:g} cannot be reached: in double precision half the width of the interval ends at {floor:.1g}. Ask "
-        "for a larger `tol`, or accept the interval that was reached",
+        "tolerance {tol:g} cannot be reached: in double precision half the width of the interval ends at {floor:.1g}. "
+        "Ask for a larger `tol`, or accept the interval that was reached",
     )  # fmt: skip
     RANK = (
         "rank", True,
@@ -67,9 +67,9 @@ class Reason(Enum):
     )  # fmt: skip
     IMPROPER = (
         "improper", False,
-        "the integral does not seem to exist: the density does not fall off in the tails that were looked at. Check that "
-        "the prior is proper and that the log density includes it; if they are, the mass may be far from `start` or much "
-        "wider or narrower than `scale`: pass a point of high density and a guess of the posterior's width",
+        "the integral does not seem to exist: the density does not fall off in the tails that were looked at. Check "
+        "that the prior is proper and that the log density includes it; if they are, the mass may be far from `start` "
+        "or much wider or narrower than `scale`: pass a point of high density and a guess of the posterior's width",
     )  # fmt: skip
 
     def __new__(cls, name: str, success: bool, text: str) -> Reason:

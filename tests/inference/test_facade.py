@@ -388,7 +388,7 @@ def test_failures_can_be_skipped():
 def test_a_likelihood_that_returns_something_else_is_told_in_the_caller_s_words():
     with pytest.raises(ValueError, match=r"`log_likelihood` must return one number.*vectors of 1: .*\[:, 0\]"):
         evidence(lambda x: -0.5 * np.sum(x**2, axis=1, keepdims=True), standard(2), n=20)
-    with pytest.raises(ValueError, match="`log_likelihood` must return one number.*vectors of 3"):
+    with pytest.raises(ValueError, match=r"`log_likelihood` must return one number.*vectors of 3"):
         evidence(lambda x: np.zeros((len(x), 3)), standard(2), n=20)
     with pytest.raises(ValueError, match=r'`log_likelihood` failed at all 20 points .*on_error="raise"'):
         evidence(lambda x: np.full(len(x), np.nan), standard(2), n=20, on_error="skip")
@@ -422,7 +422,7 @@ def test_arguments_are_checked():
         evidence(bent, standard(2), tol=-1.0)
     with pytest.raises(TypeError, match="`design` must be a design class"):
         evidence(bent, standard(2), design="fw")
-    with pytest.raises(TypeError, match="`design` must return a design.*it returned 3 of type int"):
+    with pytest.raises(TypeError, match=r"`design` must return a design.*it returned 3 of type int"):
         evidence(bent, standard(2), design=lambda embedding, rng: 3, n=40)
 
 

@@ -171,7 +171,7 @@ def test_a_start_outside_the_support_is_refused():
             fwbq.EvidenceRun(prior, start=start)
         with pytest.raises(ValueError, match="`start` must .*" + text):
             fwbq.evidence(lambda x: -x[:, 0], prior, start=start)
-        with pytest.raises(ValueError, match="`start` must .*`measure`"):
+        with pytest.raises(ValueError, match=r"`start` must .*`measure`"):
             fwbq.Model(lambda x: -x[:, 0], prior, start=start)
     fwbq.EvidenceRun(fwbq.Uniform([0.0], [1.0]), start=[1.0])
     fwbq.EvidenceRun(fwbq.Empirical([[0.0], [1.0]]), start=[1.0])

@@ -200,7 +200,9 @@ def test_functions_of_one_point_are_found_out(options):
     assert found.log_evidence("one") == pytest.approx(found.log_evidence("many"), abs=1e-9)
     assert found.log_evidence("one") == pytest.approx(-0.5 * np.log(10.0), abs=1e-2)
     assert found.log_evidence("by coordinates") == pytest.approx(-np.log(2.0), abs=1e-2)
-    assert fwbq.Model(one_point, prior).evidence(n=40, rng=0).log_evidence == pytest.approx(-0.5 * np.log(10.0), abs=1e-6)
+    assert fwbq.Model(one_point, prior).evidence(n=40, rng=0).log_evidence == pytest.approx(
+        -0.5 * np.log(10.0), abs=1e-6
+    )
 
 
 def test_a_function_of_many_points_is_called_with_nothing_else():

@@ -249,8 +249,8 @@ def checked_design(design: Any) -> Any:
     """
     if design is not None and not callable(design):
         raise TypeError(
-            "`design` must be a design class such as fwbq.FrankWolfe, or a function (embedding, rng=...) that returns a "
-            f"design, got {_validate.shown(design)}: pass the class, not an instance or a name"
+            "`design` must be a design class such as fwbq.FrankWolfe, or a function (embedding, rng=...) that returns "
+            f"a design, got {_validate.shown(design)}: pass the class, not an instance or a name"
         )
     return design
 

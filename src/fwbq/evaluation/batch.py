@@ -252,7 +252,13 @@ class Batch:
     def _called_words(self) -> str:
         """Say how f was called where the user chose it and no call has succeeded: f may take points otherwise."""
         given = self.evaluator.given
-        if given is None or self.evaluator.where is not written or self.n_new or self.evaluator.n_new or self.evaluator.n_reused:
+        if (
+            given is None
+            or self.evaluator.where is not written
+            or self.n_new
+            or self.evaluator.n_new
+            or self.evaluator.n_reused
+        ):
             return ""
         ways = {True: "many points at once, of shape (n, d)", False: "one point at a time, of shape (d,)"}
         words = f"; {self.evaluator.called} was given {ways[given]}, because of `vectorized={given}`"

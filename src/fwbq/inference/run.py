@@ -281,8 +281,8 @@ class EvidenceRun:
             for row in x:
                 if row.tobytes() not in asked or row.tobytes() in self._told:
                     raise ValueError(
-                        f"`points` has {row.tolist()}, which is not waiting for a value: skip points that `ask` returned "
-                        "last and that were not told"
+                        f"`points` has {row.tolist()}, which is not waiting for a value: skip points that `ask` "
+                        "returned last and that were not told"
                     )
             self._give_up(x)
 

@@ -76,6 +76,6 @@ def refuse_outside(prior: Measure, start: Array, *, called: str = "prior") -> No
     at_end = np.any((start == prior.lower) | (start == prior.upper))
     if not at_end and np.isneginf(prior.log_density(start[None])[0]):
         raise ValueError(
-            f"`start` must lie in the support of the `{called}`, whose density is zero at {start.tolist()}: pass a point "
-            "of positive density, or leave `start` out"
+            f"`start` must lie in the support of the `{called}`, whose density is zero at {start.tolist()}: pass a "
+            "point of positive density, or leave `start` out"
         )

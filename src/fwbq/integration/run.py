@@ -348,7 +348,7 @@ class Integration:
     def _own_design(self) -> Design | PointSet:
         """Return the given design under the given kernel, made once."""
         if self._sequence is None:
-            assert self._design is not None
+            assert self._design is not None and self._model.fixed is not None
             self._sequence = made_design(self._design, self._model.fixed, np.random.default_rng(self._state.seed(1)))
         return self._sequence
 

@@ -152,7 +152,9 @@ class Contenders:
             Which are to be evaluated.
         """
         self._resting = self.active
-        self.active = np.array([j for j in self.active if but[self.slots[j]] and not self._runs[j].ended], dtype=np.intp)
+        self.active = np.array(
+            [j for j in self.active if but[self.slots[j]] and not self._runs[j].ended], dtype=np.intp
+        )
         return len(self.active)
 
     def resume(self) -> None:

@@ -78,7 +78,8 @@ def compare_families(
         keep = _contention(evidences, log_prior, int(np.nanargmax(score)), tol)
         for runner, _ in known:
             runner.drop(keep, score)
-    spent, history = 0, []
+    spent = 0
+    history: list[Stage] = []
     ended = Reason.BUDGET, f"the budget of {sizes[-1]} points for each model ended"
     reason, status = ended
     with ExitStack() as stack:
@@ -212,8 +213,8 @@ def _warn_of_linear(runners: Sequence[Shared | Contenders], names: tuple[Hashabl
         low, high = (f"{each:.2g}" for each in (points.min(), points.max()))
         _warnings.warn(
             f"the likelihood of {_these(names, doubts.few)} is carried by "
-            f"{low if low == high else f'{low} to {high}'} of the points: a linear process cannot tell an evidence from "
-            f"so few; {remedy}, or more points"
+            f"{low if low == high else f'{low} to {high}'} of the points: a linear process cannot tell an evidence "
+            f"from so few; {remedy}, or more points"
         )
     if doubts.understated.any():
         _warnings.warn(
@@ -224,15 +225,15 @@ def _warn_of_linear(runners: Sequence[Shared | Contenders], names: tuple[Hashabl
     if doubts.drawn_to_zero.any():
         _warnings.warn(
             f"the evidence of {_these(names, doubts.drawn_to_zero)} may be too small by up to "
-            f"{doubts.lacking[doubts.drawn_to_zero].max():.2g} standard deviations: between its points a linear process "
-            f"falls to zero, and the points are too few for so many parameters; {remedy}, more points, or a `kernel` "
-            "with longer length-scales"
+            f"{doubts.lacking[doubts.drawn_to_zero].max():.2g} standard deviations: between its points a linear "
+            f"process falls to zero, and the points are too few for so many parameters; {remedy}, more points, or a "
+            "`kernel` with longer length-scales"
         )
 
 
 def _these(names: Sequence[Hashable], which: NDArray[np.bool_]) -> str:
     """Return the names of some models, the first five of them, in words."""
-    some = [repr(names[i]) for i in np.flatnonzero(which)]
+    some = [repr(name) for name, named in zip(names, which, strict=True) if named]
     more = f" and {len(some) - 5:,} more" if len(some) > 5 else ""
     return f"model{'s' if len(some) > 1 else ''} {', '.join(some[:5])}{more}"
 

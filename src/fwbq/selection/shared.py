@@ -55,7 +55,8 @@ class Block:
 
     def where(self, x: Array) -> str:
         """Return a point as messages show it, with the name of the model if there is one."""
-        return f"{written(x)} of model {self.family.names[int(self.which[0])]!r}" if len(self.which) == 1 else written(x)
+        only = f" of model {self.family.names[int(self.which[0])]!r}" if len(self.which) == 1 else ""
+        return f"{written(x)}{only}"
 
     def named(self, error: EvaluationError) -> EvaluationError:
         """Return an error as it is: its points are those of the models."""
@@ -172,7 +173,7 @@ class Shared:
         return int(len(new) * len(self.active))
 
     def rest(self, but: NDArray[np.bool_]) -> int:
-        """Let the models rest in the next round, unless some of those in contention are not to; return how many are not.
+        """Let the models rest in the next round, unless some in contention are not to; return how many are not.
 
         On shared points the models are evaluated together.
 
