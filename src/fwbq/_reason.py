@@ -44,7 +44,7 @@ class Reason(Enum):
     PRECISION = (
         "precision", False,
         "tolerance {tol:g} cannot be reached: in double precision half the width of the interval ends at {floor:.1g}. "
-        "Ask for a larger `tol`, or accept the interval that was reached",
+        "Pass a larger `tol`, or accept the interval that was reached",
     )  # fmt: skip
     RANK = (
         "rank", True,
