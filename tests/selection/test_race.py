@@ -608,6 +608,7 @@ def test_a_likelihood_that_is_zero_at_every_point_is_not_certain(options):
     assert not found.success and "nothing is known of the evidence" in found.status
     assert "Nothing is known of the evidence of box" in found.summary()
     assert found.to_frame().set_index("model").loc["box", "log_evidence_sd"] == np.inf
+    assert found.bayes_factor("box", "flat") == (-np.inf, -np.inf, np.inf)
     assert found.points[0] == 40
     if not options:  # what is decided rests
         assert found.points[1] == 20
