@@ -18,8 +18,9 @@ Array = NDArray[np.float64]
 #: times larger (under the right kernel the two amplitudes agree within a factor 1 +- sqrt(2 / n)); or where what its
 #: weights lack to a sum of one moves the evidence by more than the third number of standard deviations. Of 640 Gaussian
 #: likelihoods in one to five dimensions, 0.03 to 3 prior standard deviations wide, n = 20 to 200, the 95 % interval
-#: missed 304; these three caught 298 of them, and 101 of the 336 others. With three points in any dimension 286 were
-#: caught, without the third check 268.
+#: missed 304; these three, chosen on them, caught 298, and 101 of the 336 others. With three points in any dimension
+#: 286 were caught, without the third check 268. Of 1600 drawn afterwards 785 were missed and 760 of these caught, with
+#: 344 of the 815 others; with another width in each coordinate 462 of 497, with 123 of 303.
 _FEW, _UNDERSTATED, _LACKING = 2.0, 3.0, 3.0
 #: A larger error that is below this in the log evidence may be rounding, and is not said.
 _COUNTS = 0.01
