@@ -4,7 +4,7 @@ import pytest
 
 import fwbq
 
-FIGURES = {"n": 31, "tol": 1e-3, "status": "numerical rank"}
+FIGURES = {"n": 31, "tol": 1e-3, "floor": 2e-9, "status": "numerical rank"}
 
 
 @pytest.mark.parametrize("reason", fwbq.Reason, ids=lambda reason: reason.name)

@@ -41,6 +41,11 @@ class Reason(Enum):
         "not reached", False,
         "tolerance {tol:g} not reached within {n} evaluations: raise `n`, or accept the interval that was reached",
     )  # fmt: skip
+    PRECISION = (
+        "precision", False,
+        "tolerance {tol:g} cannot be reached: in double precision half the width of the interval ends at {floor:.1g}. "
+        "Pass a larger `tol`, or accept the interval that was reached",
+    )  # fmt: skip
     RANK = (
         "rank", True,
         "stopped at {n} evaluations: in double precision the fitted kernel cannot tell further points apart, so they "
@@ -62,8 +67,9 @@ class Reason(Enum):
     )  # fmt: skip
     IMPROPER = (
         "improper", False,
-        "the integral does not seem to exist: the density does not fall off in the tails. Check that the prior is "
-        "proper and that the log density includes it",
+        "the integral does not seem to exist: the density does not fall off in the tails that were looked at. Check "
+        "that the prior is proper and that the log density includes it; if they are, the mass may be far from `start` "
+        "or much wider or narrower than `scale`: pass a point of high density and a guess of the posterior's width",
     )  # fmt: skip
 
     def __new__(cls, name: str, success: bool, text: str) -> Reason:

@@ -25,6 +25,7 @@ def here(tmp_path, monkeypatch):
         "import numpy as np\n"
         "def narrow(x):\n    return -0.5 * np.sum(((x - [0.4, -1.1]) / 0.05) ** 2, axis=1)\n"
         "def joint(x):\n    return narrow(x) - 0.5 * np.sum(x**2, axis=1) - np.log(2 * np.pi)\n"
+        "def bent(x):\n    return -0.5 * (x[:, 0] - 0.5 * x[:, 1] ** 2) ** 2 - 0.1 * x[:, 0] ** 4\n"
         "def zero(x):\n    return np.full(len(x), -np.inf)\n"
         "def broken(x):\n    raise RuntimeError('no such luck')\n"
     )
@@ -74,7 +75,10 @@ def test_failure_and_uncertainty_have_their_exit_codes(capsys):
     for text in captured:
         assert "zero at all 20 points" in text and "raise --n" in text and "as --start" in text
     assert run(["evidence", "likelihoods:narrow", *PRIOR, "--n", "20", "--tol", "1e-12"]) == 3
-    assert "tolerance 1e-12 not reached within 20 evaluations: raise --n" in capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
+    assert "tolerance 1e-12 cannot be reached" in said and "a larger --tol" in said
+    assert run(["evidence", "likelihoods:bent", *PRIOR, "--n", "40", "--tol", "1e-6"]) == 3
+    assert "tolerance 1e-06 not reached within 40 evaluations: raise --n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -385,6 +385,30 @@ def test_failures_can_be_skipped():
     assert len(np.unique(found.points, axis=0)) == found.n_evaluations
 
 
+def test_a_likelihood_that_returns_something_else_is_told_in_the_caller_s_words():
+    with pytest.raises(ValueError, match=r"`log_likelihood` must return one number.*vectors of 1: .*\[:, 0\]"):
+        evidence(lambda x: -0.5 * np.sum(x**2, axis=1, keepdims=True), standard(2), n=20)
+    with pytest.raises(ValueError, match=r"`log_likelihood` must return one number.*vectors of 3"):
+        evidence(lambda x: np.zeros((len(x), 3)), standard(2), n=20)
+    with pytest.raises(ValueError, match=r'`log_likelihood` failed at all 20 points .*on_error="raise"'):
+        evidence(lambda x: np.full(len(x), np.nan), standard(2), n=20, on_error="skip")
+    with pytest.raises(TypeError, match="`log_likelihood` must be a function of points"):
+        evidence(3.0, standard(2))
+    with pytest.raises(EvaluationError, match="`log_likelihood` failed at point"):
+        evidence(lambda x: np.full(len(x), np.nan), standard(2), n=20)
+    with pytest.raises(ValueError, match=r"`values` must be one value per point.*\(1, 1\): take its only column"):
+        fwbq.EvidenceRun(standard(2)).tell([[0.0, 0.0]], [[1.0]])
+
+
+def test_a_scale_off_by_many_orders_is_told_how_to_mend():
+    def log_joint(x):
+        return -0.5 * np.sum((x / 1e9) ** 2, axis=1)
+
+    with pytest.warns(RuntimeWarning, match="far from `start` or much wider or narrower than `scale`"):
+        found = fwbq.evidence(log_joint, dim=2, n=60, rng=0)
+    assert found.reason is fwbq.Reason.IMPROPER
+
+
 def test_arguments_are_checked():
     with pytest.raises(ValueError, match="`prior` is missing"):
         fwbq.evidence(bent)
@@ -396,6 +420,10 @@ def test_arguments_are_checked():
         evidence(bent, standard(2), n=0)
     with pytest.raises(ValueError, match="`tol`"):
         evidence(bent, standard(2), tol=-1.0)
+    with pytest.raises(TypeError, match="`design` must be a design class"):
+        evidence(bent, standard(2), design="fw")
+    with pytest.raises(TypeError, match=r"`design` must return a design.*it returned 3 of type int"):
+        evidence(bent, standard(2), design=lambda embedding, rng: 3, n=40)
 
 
 # Tolerances
@@ -411,8 +439,17 @@ def test_a_tolerance_ends_the_run():
 
 def test_a_tolerance_out_of_reach_is_said():
     with pytest.warns(RuntimeWarning, match="not reached"):
-        found = evidence(bent, standard(2), n=30, tol=1e-9)
+        found = evidence(bent, standard(2), n=30, tol=1e-6)
     assert found.reason is fwbq.Reason.NOT_REACHED and not found.success
+
+
+def test_a_tolerance_below_rounding_is_not_asked_more_evaluations_for():
+    with pytest.warns(RuntimeWarning, match=r"tolerance 1e-12 cannot be reached: in double precision .* ends at 2e-09"):
+        found = evidence(lambda x: -0.5 * np.sum(x**2, axis=1), standard(2), tol=1e-12)
+    assert found.reason is fwbq.Reason.PRECISION and not found.success
+    assert found.n_evaluations < 100 and "raise `n`" not in found.status
+    with pytest.warns(RuntimeWarning, match="cannot be reached"):
+        assert evidence(bent, standard(2), n=30, tol=1e-12).reason is fwbq.Reason.PRECISION
 
 
 # Executors and journals

@@ -131,3 +131,14 @@ def test_threads_never_get_the_same_point():
     with ThreadPoolExecutor(4) as pool:
         points = [point for seen in pool.map(work, range(4)) for point in seen]
     assert len(points) == len(set(points)) == run.n_evaluations
+
+
+def test_a_run_that_was_told_two_values_of_a_point_is_still_read(tmp_path):
+    run = fwbq.EvidenceRun(fwbq.Gaussian([0.0, 0.0], np.eye(2)), n=30, rng=0)
+    x = run.ask()
+    run.tell(x, -(x[:, 0] ** 2))
+    run._take_in(x[:1], np.array([-7.0]))  # as versions before took it
+    run.save(tmp_path / "run.json")
+    again = fwbq.EvidenceRun.load(tmp_path / "run.json")
+    np.testing.assert_array_equal(again.result().values, run.result().values)
+    np.testing.assert_array_equal(again.ask(), run.ask())

@@ -149,9 +149,34 @@ def test_the_notebook_table_says_what_the_summary_says(two_modes):
 
 
 def test_the_parts_of_the_error_make_up_the_standard_deviation(two_modes):
-    whole = np.sqrt(sum(part**2 for part in two_modes.error_parts.values()))
-    # What is missing is the rounding of the log evidence, below 1e-8.
-    assert whole == pytest.approx(two_modes.sd, abs=1e-8)
+    exact = fwbq.evidence(lambda x: 1e7 - 0.5 * np.sum(x**2, axis=1), STANDARD, n=20, rng=0)
+    sample = fwbq.evidence(lambda x: -(x[:, 0] ** 2), fwbq.Empirical([[0.0], [1.0], [2.0]]), n=5, rng=0)
+    for found in (two_modes, exact, sample):
+        whole = np.sqrt(sum(part**2 for part in found.error_parts.values()))
+        assert whole == pytest.approx(found.sd, rel=1e-12)
+    assert exact.error_parts["rounding"] > 1e-9
+
+
+def test_quantiles_of_several_levels(two_modes):
+    levels = [0.05, 0.5, 0.95]
+    rows = two_modes.posterior.quantile(levels)
+    assert rows.shape == (3, 2)
+    for level, row in zip(levels, rows, strict=True):
+        np.testing.assert_array_equal(two_modes.posterior.quantile(level), row)
+    with pytest.raises(ValueError, match="`q`"):
+        two_modes.posterior.quantile([0.5, 1.0])
+    with pytest.raises(ValueError, match=r"`q` must be one level or a vector.*\(1, 1\)"):
+        two_modes.posterior.quantile([[0.5]])
+
+
+def test_of_nothing_the_distribution_function_says_nothing(nothing):
+    assert [nothing.cdf(x) for x in (-np.inf, -5.0, 1e9, np.inf)] == [0.0, 0.5, 0.5, 1.0]
+    assert nothing.interval(0.5) == (-np.inf, np.inf)
+
+
+def test_an_expectation_is_of_a_function(ridge):
+    with pytest.raises(TypeError, match="`g` must be a function of points, got 3 of type int"):
+        ridge.posterior.expect(3)
 
 
 def test_the_number_of_evaluations_is_said_once(ridge):

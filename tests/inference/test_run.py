@@ -1,7 +1,10 @@
 """The dialogue: the same answer in whatever portions and order the values come, and whoever looks in between."""
 
+import re
+
 import numpy as np
 import pytest
+from scipy import stats
 
 import fwbq
 from fwbq.problems.likelihoods import banana, cut, gaussian
@@ -126,6 +129,52 @@ def test_a_point_told_twice_counts_once():
     # What is said twice is no news: the evidence stays within its own error, and no matrix becomes singular.
     assert np.isfinite(after.log_evidence)
     assert abs(after.log_evidence - before.log_evidence) < 3.0 * max(before.sd, after.sd)
+
+
+@pytest.mark.parametrize("value", [-3.0, -np.inf])
+def test_another_value_for_a_known_point_is_refused_and_nothing_is_added(value):
+    run = new()
+    points = run.ask()
+    run.tell(points, log_likelihood(points))
+    n, own = run.n_evaluations, np.array([[0.25, 0.5]])
+    for x in (points[:1], own):
+        run.tell(x, log_likelihood(x))
+        with pytest.raises(ValueError, match=re.escape(f"for the point {x[0].tolist()}")):
+            run.tell(np.vstack([[[7.0, 7.0]], x]), [0.0, value])
+    with pytest.raises(ValueError, match="was told before"):
+        run.tell([[3.0, 3.0], [3.0, 3.0]], [-1.0, value])
+    assert not np.any(run.result().points == 7.0) and not np.any(run.result().points == 3.0)
+    run.tell(own, log_likelihood(own) * (1.0 + 1e-14))  # rounding
+    assert run.n_evaluations >= n
+
+
+def test_points_that_were_not_asked_for_cannot_be_skipped():
+    run = new()
+    with pytest.raises(ValueError, match=re.escape("[0.5, 0.5], which is not waiting for a value")):
+        run.skip([[0.5, 0.5]])
+    points = run.ask(3)
+    run.tell(points[:1], log_likelihood(points[:1]))
+    for x in ([[0.5, 0.5]], points[:1], np.vstack([points[1:], [[0.5, 0.5]]])):
+        with pytest.raises(ValueError, match="not waiting"):
+            run.skip(x)
+    run.skip(points[1:])
+    assert run.result().n_skipped == 2
+
+
+def test_a_start_outside_the_support_is_refused():
+    for prior, start, text in [
+        (fwbq.Uniform([0.0, 0.0], [1.0, 1.0]), [0.5, 1.5], r"coordinate 1 of it is 1.5, outside \[0, 1\]"),
+        (fwbq.Product([stats.gamma(2.0)]), [-1.0], r"coordinate 0 of it is -1, outside \[0, inf\]"),
+        (fwbq.Empirical([[0.0], [1.0]]), [0.5], "a point of the sample"),
+    ]:
+        with pytest.raises(ValueError, match="`start` must .*" + text):
+            fwbq.EvidenceRun(prior, start=start)
+        with pytest.raises(ValueError, match="`start` must .*" + text):
+            fwbq.evidence(lambda x: -x[:, 0], prior, start=start)
+        with pytest.raises(ValueError, match=r"`start` must .*`measure`"):
+            fwbq.Model(lambda x: -x[:, 0], prior, start=start)
+    fwbq.EvidenceRun(fwbq.Uniform([0.0], [1.0]), start=[1.0])
+    fwbq.EvidenceRun(fwbq.Empirical([[0.0], [1.0]]), start=[1.0])
 
 
 def test_skipped_points_are_left_out_and_not_asked_for_again():

@@ -362,7 +362,8 @@ def test_constants_zeros_and_steps():
         "zero": fwbq.Model(lambda x: np.full(len(x), -np.inf), measure),
         "half": fwbq.Model(lambda x: np.where(x[:, 0] > 0, 0.0, -np.inf), measure),
     }
-    found = fwbq.compare_models(models, n=50, race=False, rng=0, progress=False)
+    with pytest.warns(RuntimeWarning, match="model 'zero' was zero at every point"):
+        found = fwbq.compare_models(models, n=50, race=False, rng=0, progress=False)
     assert found.log_evidence("constant") == pytest.approx(-2.0, abs=1e-12)
     assert found.log_evidence("zero") == -np.inf
     low, high = found.log_evidence_interval("half", 0.99)

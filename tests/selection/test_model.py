@@ -175,3 +175,59 @@ def test_without_pymc_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pymc", None)
     with pytest.raises(ImportError, match=r'a model from PyMC needs pymc.*pip install "fwbq\[pymc\]"'):
         fwbq.Model.from_pymc(object())
+
+
+def one_point(theta):
+    """Take one point of two parameters."""
+    a, b = theta
+    return -0.5 * float(a) ** 2 - 2.0 * float(b) ** 2
+
+
+def by_coordinates(theta):
+    """Take one point; of an array (n, 2) the result has shape (2,), which for two points looks vectorised."""
+    return -0.5 * theta[0] ** 2 - 0.5 * theta[1] ** 2 if np.ndim(theta) == 1 else theta[0]
+
+
+@pytest.mark.parametrize("options", [{}, {"evidence": "linear"}])
+def test_functions_of_one_point_are_found_out(options):
+    prior = fwbq.Gaussian([0.0, 0.0], np.eye(2))
+    models = {
+        "one": fwbq.Model(one_point, prior),
+        "by coordinates": fwbq.Model(by_coordinates, prior),
+        "many": fwbq.Model(lambda x: -0.5 * x[:, 0] ** 2 - 2.0 * x[:, 1] ** 2, prior),
+    }
+    found = fwbq.compare_models(models, n=40, race=False, rng=0, **options)
+    assert found.log_evidence("one") == pytest.approx(found.log_evidence("many"), abs=1e-9)
+    assert found.log_evidence("one") == pytest.approx(-0.5 * np.log(10.0), abs=1e-2)
+    assert found.log_evidence("by coordinates") == pytest.approx(-np.log(2.0), abs=1e-2)
+    assert fwbq.Model(one_point, prior).evidence(n=40, rng=0).log_evidence == pytest.approx(
+        -0.5 * np.log(10.0), abs=1e-6
+    )
+
+
+def test_a_function_of_many_points_is_called_with_nothing_else():
+    shapes = []
+
+    def many(x):
+        shapes.append(x.shape)
+        return -0.5 * x[:, 0] ** 2
+
+    fwbq.compare_models({"many": fwbq.Model(many, fwbq.Gaussian([0.0], [[1.0]]))}, n=20, rng=0)
+    assert all(len(shape) == 2 for shape in shapes) and sum(shape[0] for shape in shapes) == 20
+
+
+@pytest.mark.parametrize("options", [{}, {"evidence": "linear"}])
+def test_a_failure_names_the_model_and_its_own_parameters(options):
+    prior = fwbq.Gaussian([0.0, 0.0], np.eye(2))
+
+    def fails(x):
+        if np.any(x[:, 0] > 0.5):
+            raise RuntimeError("the solver gave up")
+        return -np.sum(x**2, axis=1)
+
+    models = {"works": fwbq.Model(lambda x: -np.sum(x**2, axis=1), prior), "breaks": fwbq.Model(fails, prior)}
+    with pytest.raises(fwbq.EvaluationError, match=r"the log integrand failed at point \[[^],]+, [^],]+\]") as caught:
+        fwbq.compare_models(models, n=20, rng=0, **options)
+    assert "model 'breaks'" in str(caught.value) and "vectorized" not in str(caught.value)
+    for failure in caught.value.failures:
+        assert failure.point.shape == (2,) and failure.point[0] > 0.5

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import integrate
+from scipy import integrate, stats
 
 import fwbq
 from fwbq import _files, chema
@@ -90,7 +90,8 @@ def needle(width: float) -> fwbq.Model:
 def test_the_linear_model_decides_nothing_about_values_that_are_all_but_zero():
     # At 20 points the needle is zero but for one of them: it may be anything, and is neither dropped nor beaten.
     models = {"wide": bump(0.0), "needle": needle(1e-4)}
-    found = run(models, n=40, stop=0.9, evidence="linear")
+    with pytest.warns(RuntimeWarning, match="of model 'needle' is carried by 1 of the points"):
+        found = run(models, n=40, stop=0.9, evidence="linear")
     assert found.best == "wide"
     assert found.points.tolist() == [40, 40]
     assert not found.status.startswith("P(MAP) reached")
@@ -99,12 +100,42 @@ def test_the_linear_model_decides_nothing_about_values_that_are_all_but_zero():
 
 
 def test_the_linear_model_says_when_it_cannot_be_trusted():
-    with pytest.warns(RuntimeWarning, match=r"'needle' is carried by 1 of its points.*use `evidence"):
+    with pytest.warns(RuntimeWarning, match=r"of model 'needle' is carried by 1 of the points.*use `evidence"):
         run({"needle": needle(1e-4)}, n=20, evidence="linear")
     # Under the paper's amplitude of one, a likelihood much rougher than the kernel has an error far above the stated.
     rough = fwbq.Model(lambda x: np.cos(9.0 * x[:, 0]), PRIOR)
-    with pytest.warns(RuntimeWarning, match=r"error of the leading model 'rough' may be too small.*times larger"):
+    with pytest.warns(RuntimeWarning, match=r"error of model 'rough' may be too small.*times larger"):
         run({"rough": rough}, n=20, evidence="linear", amplitude=1.0)
+
+
+def regression(dim: int, noise: float, deviation: float) -> tuple[fwbq.Model, float]:
+    t = np.linspace(-1.0, 1.0, 20)
+    y = 1.0 + 0.8 * t - 1.2 * t**2 + 0.1 * np.cos(7.0 * t)
+    X = np.vander(t, dim, increasing=True)
+
+    def log_likelihood(theta):
+        return -0.5 * np.sum(((y - theta @ X.T) / noise) ** 2, axis=1) - len(y) * np.log(noise * np.sqrt(2.0 * np.pi))
+
+    prior = fwbq.Gaussian(np.zeros(dim), deviation**2 * np.eye(dim))
+    cov = noise**2 * np.eye(len(y)) + deviation**2 * X @ X.T
+    return fwbq.Model(log_likelihood, prior), float(stats.multivariate_normal(np.zeros(len(y)), cov).logpdf(y))
+
+
+@pytest.mark.parametrize("race", [True, False])
+@pytest.mark.parametrize(("noise", "deviation"), [(0.2, 2.0), (0.5, 1.0), (3.0, 1.0)])
+def test_the_linear_model_names_every_model_whose_interval_misses(noise, deviation, race):
+    made = {f"degree {d - 1}": regression(d, noise, deviation) for d in range(1, 6)}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = run({name: model for name, (model, _) in made.items()}, n=100, evidence="linear", race=race)
+    said = " ".join(str(each.message) for each in caught)
+    missed = []
+    for name, (_, truth) in made.items():
+        low, high = found.log_evidence_interval(name)
+        if not low - 0.02 <= truth <= high + 0.02:
+            missed.append(name)
+    assert all(repr(name) in said for name in missed)
+    assert len(missed) >= 3 or noise > 0.2  # of narrow likelihoods most are missed
 
 
 def test_models_with_one_measure_share_it_and_the_order_is_the_callers():
@@ -401,6 +432,11 @@ def test_input_errors_say_what_to_do():
     ]:  # fmt: skip
         with pytest.raises(ValueError, match=match):
             run(model, **options)
+    for evidence in ("log", "linear"):
+        with pytest.raises(TypeError, match="`design` must be a design class"):
+            run(model, design="fw", evidence=evidence)
+        with pytest.raises(TypeError, match="`design` must return a design"):
+            run(model, design=lambda embedding, rng: None, evidence=evidence)
     with pytest.raises(ValueError, match="`models` is empty"):
         run({})
     with pytest.raises(TypeError, match=r"fwbq.Model\(log_integrand, measure\)"):
@@ -548,3 +584,48 @@ def test_draws_are_reproducible_and_seeded(kinetic):
     np.testing.assert_array_equal(kinetic.probabilities(20), kinetic.probabilities(20))
     assert not np.array_equal(kinetic.probabilities(20), kinetic.probabilities(20, rng=9))
     np.testing.assert_allclose(kinetic.probabilities(20).sum(axis=1), 1.0)
+
+
+def narrow_box(half: float) -> fwbq.Model:
+    return fwbq.Model(lambda x: np.where(np.abs(x[:, 0] - 0.3) < half, 100.0, -np.inf), PRIOR)
+
+
+def test_a_likelihood_that_is_zero_at_the_first_points_stays_in_the_race():
+    # Twenty points miss the box; its evidence is exp(95), that of the other model one.
+    found = run({"box": narrow_box(0.01), "flat": fwbq.Model(lambda x: np.zeros(len(x)), PRIOR)}, stop=0.99)
+    assert found.best == "box" and found.success
+    low, high = found.log_evidence_interval("box")
+    assert low < 100.0 + np.log(0.02 * np.exp(-0.045) / np.sqrt(2.0 * np.pi)) < high
+
+
+@pytest.mark.parametrize("options", [{}, {"evidence": "linear"}, {"race": False}])
+def test_a_likelihood_that_is_zero_at_every_point_is_not_certain(options):
+    models = {"box": narrow_box(1e-9), "flat": fwbq.Model(lambda x: np.zeros(len(x)), PRIOR)}
+    with pytest.warns(RuntimeWarning, match="likelihood of model 'box' was zero at every point"):
+        found = run(models, stop=0.99, n=40, **options)
+    assert found.log_evidence_interval("box") == (-np.inf, np.inf)
+    assert found.log_evidence("box") == -np.inf
+    assert not found.success and "nothing is known of the evidence" in found.status
+    assert "Nothing is known of the evidence of box" in found.summary()
+    assert found.to_frame().set_index("model").loc["box", "log_evidence_sd"] == np.inf
+    assert found.bayes_factor("box", "flat") == (-np.inf, -np.inf, np.inf)
+    assert found.points[0] == 40
+    if not options:  # what is decided rests
+        assert found.points[1] == 20
+
+
+def test_a_zero_likelihood_without_prior_probability_delays_nothing():
+    models = {"box": narrow_box(1e-9), "flat": fwbq.Model(lambda x: np.zeros(len(x)), PRIOR)}
+    with pytest.warns(RuntimeWarning, match="zero at every point"):
+        found = run(models, stop=0.99, n=40, prior={"box": 0.0, "flat": 1.0})
+    assert found.success and found.points.tolist() == [20, 20]
+
+
+def test_budgets_are_kept_or_refused():
+    for count in (2, 5):
+        models = {i: bump(0.3 * i) for i in range(count)}
+        for budget in (1, 3, 3 * count - 1):
+            with pytest.raises(ValueError, match=rf"`budget` must be at least {3 * count}"):
+                run(models, budget=budget)
+        for budget in (3 * count, 3 * count + 1, 30):
+            assert run(models, budget=budget).n_evaluations <= budget

@@ -129,7 +129,8 @@ def log_values(f: ArrayLike, name: str, n: int) -> Array:
     """Log likelihoods (n,), finite or -inf."""
     array = values_or_minus_infinity(f, name, n)
     if array.shape != (n,):
-        raise ValueError(f"`{name}` must return one value per point, shape ({n},), got shape {array.shape}")
+        remedy = ": take its only column, [:, 0]" if array.shape == (n, 1) else ""
+        raise ValueError(f"`{name}` must be one value per point, shape ({n},), got shape {array.shape}{remedy}")
     return array
 
 

@@ -81,10 +81,10 @@ def evidence_and_print(
             }
         )
     else:
-        say(in_flags(found.summary(), {"n": "--n", "start": "--start"}))
+        say(in_flags(found.summary(), {name: f"--{name}" for name in ("n", "tol", "start", "scale")}))
     if found.success:
         return 0
-    return NOT_CERTAIN if found.reason is Reason.NOT_REACHED else FAILED
+    return NOT_CERTAIN if found.reason in (Reason.NOT_REACHED, Reason.PRECISION) else FAILED
 
 
 def _check_figure(path: Path) -> None:

@@ -3,7 +3,7 @@
 A `Design` is a nested sequence, a `PointSet` a set of n points for each n that were chosen together.
 """
 
-from .base import Design, PointSequence, Trace
+from .base import Design, PointSequence, Trace, checked_design, made_design
 from .candidates import Potential, candidate_points
 from .frank_wolfe import FrankWolfe, OpenLoop
 from .monte_carlo import MonteCarlo
@@ -32,5 +32,7 @@ __all__ = [
     "Spread",
     "Trace",
     "candidate_points",
+    "checked_design",
+    "made_design",
     "refine",
 ]

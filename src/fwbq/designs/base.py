@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import nan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -237,3 +237,37 @@ class Design(PointSequence):
     @abstractmethod
     def _rule(self, n: int) -> Rule:
         """Return the rule on the known points and the first n iterates, which exist."""
+
+
+def checked_design(design: Any) -> Any:
+    """Return something that makes designs: a class, or a function of an embedding; None is none.
+
+    Raises
+    ------
+    TypeError
+        For anything that cannot be called.
+    """
+    if design is not None and not callable(design):
+        raise TypeError(
+            "`design` must be a design class such as fwbq.FrankWolfe, or a function (embedding, rng=...) that returns "
+            f"a design, got {_validate.shown(design)}: pass the class, not an instance or a name"
+        )
+    return design
+
+
+def made_design(design: Any, embedding: Embedding, rng: Any) -> Any:
+    """Return the design that a class, or a function of one's own, makes for an embedding.
+
+    Raises
+    ------
+    TypeError
+        For a function that returns something without points to take.
+    """
+    made = design(embedding, rng=rng)
+    if not callable(getattr(made, "take", None)):
+        raise TypeError(
+            "`design` must return a design, something with a method take(n) -> (n, d) points, for an embedding; it "
+            f"returned {_validate.shown(made)} of type {type(made).__name__}: return e.g. "
+            "fwbq.FrankWolfe(embedding, rng=rng)"
+        )
+    return made

@@ -143,10 +143,10 @@ class Batch:
         tried, alone = first.rows
         self.stop = _caused(
             EvaluationError(
-                f"f could not be called at point {written(point)} (row {missing[0]} of {len(self.x)}): given an array "
-                f"of shape ({PROBE - 1}, {own.dim}), {tried}; given one point of shape ({own.dim},), {alone}. f must "
-                "be vectorised, (n, d) -> (n,) or (n, m), or take one point, (d,) -> float or (m,); `vectorized=True` "
-                "or `vectorized=False` says which, and then only that is tried.",
+                f"{own.called} could not be called at point {own.where(point)} (row {missing[0]} of {len(self.x)}): "
+                f"given an array of shape ({PROBE - 1}, {own.dim}), {tried}; given one point of shape ({own.dim},), "
+                f"{alone}. {own.called} must be vectorised, (n, d) -> (n,) or (n, m), or take one point, (d,) -> float "
+                "or (m,); `vectorized=True` or `vectorized=False` says which, and then only that is tried.",
                 (Failure(missing[0], point, str(alone), alone.exception),),
             ),
             tried,
@@ -232,13 +232,17 @@ class Batch:
 
     def _broken(self, tasks: Sequence[Task], error: BaseException) -> EvaluationError:
         rows = sorted({i for task in tasks for i in task.rows})
-        shown = ", ".join(written(self.x[i]) for i in rows[:3]) + (", …" if len(rows) > 3 else "")
+        shown = ", ".join(self.evaluator.where(self.x[i]) for i in rows[:3]) + (", …" if len(rows) > 3 else "")
         failed = tuple(Failure(i, self.x[i], f"the executor failed ({named(error)})", error) for i in rows)
         died = isinstance(error, BrokenExecutor | DesertedError)
         return _caused(
             EvaluationError(
                 f"the executor failed ({named(error)}) while {len(rows)} evaluation(s) were under way, at {shown}. "
-                + ("A worker process dies when f crashes the interpreter or memory runs out. " if died else "")
+                + (
+                    f"A worker process dies when {self.evaluator.called} crashes the interpreter or memory runs out. "
+                    if died
+                    else ""
+                )
                 + f"{self._kept_words()} A new executor{self._resume_words()} goes on from there.",
                 failed,
             ),
@@ -248,10 +252,16 @@ class Batch:
     def _called_words(self) -> str:
         """Say how f was called where the user chose it and no call has succeeded: f may take points otherwise."""
         given = self.evaluator.given
-        if given is None or self.n_new or self.evaluator.n_new or self.evaluator.n_reused:
+        if (
+            given is None
+            or self.evaluator.where is not written
+            or self.n_new
+            or self.evaluator.n_new
+            or self.evaluator.n_reused
+        ):
             return ""
         ways = {True: "many points at once, of shape (n, d)", False: "one point at a time, of shape (d,)"}
-        words = f"; f was given {ways[given]}, because of `vectorized={given}`"
+        words = f"; {self.evaluator.called} was given {ways[given]}, because of `vectorized={given}`"
         return f"{words}: if it takes {ways[not given]}, leave that out"
 
     def _error(self) -> EvaluationError:
@@ -259,7 +269,8 @@ class Batch:
         more = f" {len(failed) - 1} more point(s) failed." if len(failed) > 1 else ""
         return _caused(
             EvaluationError(
-                f"f failed at point {written(failed[0].point)} (row {failed[0].index} of {len(self.x)}): "
+                f"{self.evaluator.called} failed at point {self.evaluator.where(failed[0].point)} (row "
+                f"{failed[0].index} of {len(self.x)}): "
                 f'{failed[0].reason}.{more} {self._kept_words()} `on_error="skip"` goes on without such points'
                 f"{self._called_words()}.",
                 failed,

@@ -171,7 +171,8 @@ def _trouble(error: BaseException) -> Trouble:
         pickle.loads(pickle.dumps(error))
     except Exception:
         error = RuntimeError(named(error))
-    return Trouble(f"it raised {named(error)}", error, trace)
+    notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()) if "\n" not in note)
+    return Trouble(f"it raised {named(error)}{notes}", error, trace)
 
 
 def named(error: BaseException) -> str:

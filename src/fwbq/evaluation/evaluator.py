@@ -21,7 +21,7 @@ from ..measures import Measure
 from .batch import Batch
 from .evaluations import Evaluations
 from .executors import Workers, checked_executor
-from .failures import Failure
+from .failures import Failure, written
 from .journal import Journal, point_keys
 from .journal_file import JournalError
 from .known import Known
@@ -74,6 +74,10 @@ class Evaluator:
         Whether -inf is a good value, as it is for a log-likelihood.
     progress : bool or Progress, optional
         None draws a bar when standard error is a terminal, True always, False never. A `Progress` is advanced.
+    called : str
+        What messages call f: the name that the user knows it by.
+    where : callable, optional
+        A point (d,) as messages show it; by default its coordinates.
 
     Raises
     ------
@@ -144,8 +148,12 @@ class Evaluator:
         in_flight: int | None = None,
         minus_infinity: bool = False,
         progress: bool | Progress | None = None,
+        called: str = "f",
+        where: Callable[[FloatArray], str] | None = None,
     ) -> None:
-        self.f = _validate.function(f, "f")
+        self.f = _validate.function(f, called.strip("`"))
+        self.called = called
+        self.where = where or written
         self.dim = _validate.count(dim, "dim")
         self.vectorized = self.given = vectorized  # the former is found out where the latter is None
         self.executor: Executor | None = checked_executor(executor, f)

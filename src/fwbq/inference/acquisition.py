@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..designs import SBQ
+from ..designs import SBQ, made_design
 from ..embeddings import embed
 from ..kernels import Kernel
 from ..measures import Empirical
@@ -112,7 +112,7 @@ def next_points(
         wanted = int(np.ceil(_QUADRATURE * batch))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a design that ends early leaves its places to the others
-            taken = SBQ(embedding, numbers, rng=rng) if design is None else design(embedding, rng=rng)
+            taken = SBQ(embedding, numbers, rng=rng) if design is None else made_design(design, embedding, rng)
             chosen = list(dict.fromkeys(int(i) for i in taken.take(wanted)[:, 0]))
     for i in chosen:
         C = _given(C, i)

@@ -70,16 +70,14 @@ class Assessment:
         return float(np.hypot(np.sqrt(self.inflation) * self.process, self.inflation * self.curvature))
 
     @property
+    def rounding(self) -> float:
+        """What double precision leaves open, however many points there are."""
+        return float(_ROUNDING + 4.0 * np.finfo(float).eps * abs(self.log_evidence))
+
+    @property
     def sd(self) -> float:
         """Root of the sum of the squares."""
-        parts = (
-            self.surrogate,
-            self.kernels,
-            self.nodes,
-            self.boundary,
-            self.unseen,
-            _ROUNDING + 4.0 * np.finfo(float).eps * abs(self.log_evidence),
-        )
+        parts = (self.surrogate, self.kernels, self.nodes, self.boundary, self.unseen, self.rounding)
         return float(np.sqrt(np.sum(np.square(parts))))
 
 

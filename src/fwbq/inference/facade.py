@@ -26,6 +26,8 @@ Array = NDArray[np.float64]
 #: Evaluations before which a tolerance is not accepted as reached, and the most that a `tol` alone may use.
 LEAST_FOR_TOL = 20
 MOST_FOR_TOL = 500
+#: A half-width within this factor of what rounding alone leaves is all rounding: further evaluations change nothing.
+_ALL_ROUNDING = 1.1
 
 
 @one_blas_thread
@@ -137,6 +139,7 @@ def evidence(
     >>> round(fwbq.evidence(log_joint, dim=2, n=40, rng=0).log_evidence, 3)
     -11.282
     """
+    _validate.function(log_likelihood, "log_likelihood")
     prior = None if prior is None else as_measure(prior, "prior")
     start = starting_point(prior, dim, start)
     tol = None if tol is None else _validate.positive(tol, "tol")
@@ -152,6 +155,7 @@ def evidence(
         Evaluator(
             log_likelihood, run.dim, vectorized=vectorized, executor=executor, journal=journal, measure=prior, tag=tag,
             version=version, on_error=on_error, timeout=timeout, minus_infinity=True, progress=bar,
+            called="`log_likelihood`",
         ) as evaluate,
     ):  # fmt: skip
         while reason is None:
@@ -161,17 +165,27 @@ def evidence(
                 break
             asked += len(points)
             done = evaluate(points)
+            if evaluate.width is not None:
+                raise ValueError(
+                    f"`log_likelihood` must return one number for each point, shape (n,), but it returns vectors of "
+                    f"{evaluate.width}: return "
+                    + ("the only column, values[:, 0]" if evaluate.width == 1 else "the sum over data, axis=1")
+                )
             run.tell(points[done.kept], done.values[done.kept])
             if not done.kept.all():
                 run.skip(points[~done.kept])
-            if tol is not None and asked >= LEAST_FOR_TOL and run.between_rounds and _half_width(run.result()) <= tol:
-                reason = Reason.TOLERANCE
-            elif asked >= limit:
+            if tol is not None and asked >= LEAST_FOR_TOL and run.between_rounds:
+                reason = _reached(run.result(), tol)
+            if reason is None and asked >= limit:
                 reason = Reason.BUDGET
-    _validate.some_values(run.n_evaluations)
+    if not run.n_evaluations:
+        raise ValueError(
+            f"`log_likelihood` failed at all {asked} points at which it was evaluated, so that there is no value to go "
+            'by: see why with on_error="raise"'
+        )
     found = run.result()
     if tol is not None and _half_width(found) > tol:
-        reason = Reason.NOT_REACHED
+        reason = Reason.PRECISION if found.least_half_width > tol else Reason.NOT_REACHED
     found = found.ending(reason, tol)
     if found.n_skipped:
         message = f"the function failed at {found.n_skipped} of {asked} points, which were skipped"
@@ -179,6 +193,14 @@ def evidence(
     if not found.success:
         _warnings.warn(found.status)
     return found
+
+
+def _reached(found: Evidence, tol: float) -> Reason | None:
+    """Return that a tolerance is reached, or that rounding alone keeps it from being; None when neither is so."""
+    half = _half_width(found)
+    if half <= tol:
+        return Reason.TOLERANCE
+    return Reason.PRECISION if tol < found.least_half_width and half <= _ALL_ROUNDING * found.least_half_width else None
 
 
 def _half_width(found: Evidence) -> float:

@@ -8,11 +8,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr, stdtrit
 
 from .. import _extras, _frozen, _html, _validate
-from .._reason import Reason
+from .._reason import LEVEL_OF_TOL, Reason
 from .assessment import EXPANDED, Assessment
 from .belief import Belief
 from .modes import Mode
@@ -28,6 +28,8 @@ Array = NDArray[np.float64]
 #: Degrees of freedom of the posterior of a log evidence: heavier tails than a Gaussian's, because its standard
 #: deviation is itself an estimate from tens of values.
 DF = 10.0
+#: Half the width of its interval of the level of a tolerance, in standard deviations.
+_HALF_WIDTH = float(-stdtrit(DF, 0.5 * (1.0 - LEVEL_OF_TOL)) * np.sqrt((DF - 2.0) / DF))
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,20 +116,31 @@ class Posterior:
         return np.sqrt(np.diagonal(self.cov))
 
     def sample(self, size: int, rng: Any = None) -> Array:
-        """Draw from the posterior, (size, d): nodes picked by their weights."""
+        """Draw from the posterior, (size, d): nodes picked by their weights, with replacement, so that some repeat."""
         count = _validate.count(size, "size", minimum=0)
         rows = _validate.generator(rng).choice(len(self.weights), size=count, p=self.weights)
         return np.array(self.points[rows])
 
-    def quantile(self, q: float) -> Array:
-        """Return the `q`-quantile of every parameter, (d,)."""
-        level = _validate.probability(q, "q")
-        out = np.empty(self.points.shape[1])
+    def quantile(self, q: ArrayLike) -> Array:
+        """Return the `q`-quantile of every parameter, (d,); of several levels (k,) a row for each, (k, d).
+
+        Examples
+        --------
+        >>> import numpy as np, fwbq
+        >>> found = fwbq.evidence(lambda x: -0.5 * ((x[:, 0] - 1.0) / 0.1) ** 2, fwbq.Gaussian([0.0], [[1.0]]), n=30)
+        >>> found.posterior.quantile(0.5).shape, found.posterior.quantile([0.05, 0.5, 0.95]).shape
+        ((1,), (3, 1))
+        """
+        given = _validate.numbers(q, "q")
+        if given.ndim > 1:
+            raise ValueError(f"`q` must be one level or a vector of levels, got shape {given.shape}")
+        levels = np.array([_validate.probability(level, "q") for level in given.ravel()])
+        out = np.empty((len(levels), self.points.shape[1]))
         for i, column in enumerate(self.points.T):
             order = np.argsort(column, kind="stable")
-            edges = np.cumsum(self.weights[order])
-            out[i] = column[order[min(int(np.searchsorted(edges, level)), len(order) - 1)]]
-        return out
+            rows = np.searchsorted(np.cumsum(self.weights[order]), levels)
+            out[:, i] = column[order[np.minimum(rows, len(order) - 1)]]
+        return out if given.ndim else out[0]
 
     def expect(self, g: Any) -> tuple[Any, Any]:
         r"""Return the posterior expectation of g and its standard deviation.
@@ -149,7 +162,7 @@ class Posterior:
         >>> bool(abs(value - 1.0 / 1.01) < 1e-3)
         True
         """
-        values = np.asarray(g(self.points), dtype=float)
+        values = np.asarray(_validate.function(g, "g")(self.points), dtype=float)
         if values.shape[:1] != (len(self.points),) or values.ndim > 2:
             raise ValueError(
                 f"`g` must return one value, or one row, for each point: for {len(self.points)} points it returned an "
@@ -262,7 +275,7 @@ class Evidence:
     @property
     def status(self) -> str:
         """Why the run ended, and what a reader should know."""
-        notes = [self.reason.sentence(n=self.n_evaluations, tol=self.tol)]
+        notes = [self.reason.sentence(n=self.n_evaluations, tol=self.tol, floor=self.least_half_width)]
         if self.n_skipped:
             notes.append(f"{self.n_skipped} points skipped because the function failed there")
         if len(self.modes) > 1:
@@ -288,9 +301,14 @@ class Evidence:
         return self.sd * float(np.sqrt((DF - 2.0) / DF))
 
     def cdf(self, x: float) -> float:
-        """Return the probability that the log evidence is at most `x`."""
+        """Return the probability that the log evidence is at most `x`.
+
+        When nothing is known of it (`sd` is infinite, as for a likelihood of zero at every point) that is one half for
+        every number, the limit of ever wider distributions, as :meth:`interval` is all numbers; at minus infinity it is
+        zero, at plus infinity one.
+        """
         if not np.isfinite(self.sd):
-            return 0.5
+            return float(0.5 * (1.0 + np.sign(x))) if np.isinf(x) else 0.5
         return float(stdtr(DF, (x - self.log_evidence) / self.scale))
 
     def ending(self, reason: Reason | None, tol: float | None) -> Evidence:
@@ -386,8 +404,8 @@ class Evidence:
     def error_parts(self) -> dict[str, float]:
         """What the standard deviation is made of; it is the root of the sum of the squares."""
         t = self.terms
-        if t is None:
-            return {}
+        if t is None:  # a sample that was summed up, or nothing known
+            return {"rounding": self.sd} if np.isfinite(self.sd) else {}
         return {
             "process": float(np.sqrt(t.inflation)) * t.process,
             "second order": t.inflation * t.curvature,
@@ -395,7 +413,13 @@ class Evidence:
             "nodes": t.nodes,
             "boundary": t.boundary,
             "unseen": t.unseen,
+            "rounding": t.rounding,
         }
+
+    @property
+    def least_half_width(self) -> float:
+        """Half the width of the 95 % interval that rounding alone would leave; no tolerance below it can be reached."""
+        return self.error_parts.get("rounding", 0.0) * _HALF_WIDTH
 
     @property
     def _cost(self) -> str:

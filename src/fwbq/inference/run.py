@@ -14,6 +14,7 @@ from .. import _validate
 from .._lock import Lock
 from .._reason import Reason
 from .._threads import one_blas_thread
+from ..designs import checked_design
 from ..kernels import Kernel, Stationary
 from ..measures import Measure, as_measure
 from ..posterior import AnyAmplitude, checked_amplitude
@@ -29,6 +30,7 @@ from .probes import Probes
 from .residuals import Residuals
 from .result import Evidence
 from .space import Free, Space, space_of
+from .start import refuse_outside
 from .surrogate import depth_noise, families_of
 from .symmetry import Exchange
 from .view import View, look
@@ -46,6 +48,9 @@ _AHEAD = 4.0
 
 #: A log likelihood below this is that of zero: its square would overflow, and nothing is lost.
 _NOTHING = -1e100
+#: Two values of one point that differ by less, relative to the larger of one and their size, are the same but for
+#: rounding: a vectorised function may round otherwise among other points.
+_SAME = 1e-8
 
 
 class EvidenceRun:
@@ -135,16 +140,18 @@ class EvidenceRun:
             self._space = space_of(prior)
             if start is not None:
                 begin = _validate.points(np.atleast_2d(np.asarray(start, dtype=float)), "start", self.dim)
+                refuse_outside(prior, begin[0])
                 self._start = self._space.from_user(begin)
         self._families = families_of(kernel, self._space)
         self._amplitude = checked_amplitude(amplitude)
         self._quick = quick
-        self._design = design
+        self._design = checked_design(design)
         self._entropy = [int(word) for word in _validate.generator(rng).integers(2**63, size=2)]
         d = self._space.dim
         # Twice the dimension sees every coordinate from both sides; a twelfth of a large budget finds further modes.
         self._first = min(max(2 * d + 2, 6, self._n // 12), max(3, self._n // 3))
         self._known = Known.nothing(self._space)
+        self._told: dict[bytes, float] = {}  # the last value of every point that was told, by its bytes
         self._lost = np.empty((0, d))  # where the function failed
         self._skipped = 0
         self._plan: Plan | None = None
@@ -221,34 +228,75 @@ class EvidenceRun:
         Raises
         ------
         ValueError
-            For NaN, plus infinity, or another number of values than points. Nothing is then added.
+            For NaN, plus infinity, another number of values than points, or another value than before for a point.
+            Nothing is then added.
         """
         x = _validate.points(points, "points", self.dim) + 0.0
         ell = _validate.log_values(values, "values", len(x))
-        ell = np.where(ell < _NOTHING, -np.inf, ell)
         with self._lock:
-            plan = self._plan
-            planned = set() if plan is None else set(plan.keys)
-            own = [i for i, row in enumerate(x) if row.tobytes() not in planned]
-            if own:
-                self._known = self._known.joined(self._space.from_user(x[own]), x[own], ell[own])
-            self._note("tell", x, values=ell)
-            if plan is not None:
-                for row, value in zip(x, ell, strict=True):
-                    if row.tobytes() in planned:
-                        plan.values[row.tobytes()] = float(value)
-                self._digest(plan)
+            self._refuse_other_values(x, _heard(ell))
+            self._take_in(x, ell)
+
+    def _refuse_other_values(self, x: Array, ell: Array) -> None:
+        """Refuse a second value for a point, unless it differs by rounding alone, as between calls of f with others."""
+        told = dict(self._told)
+        for row, value in zip(x, ell.tolist(), strict=True):
+            before = told.setdefault(row.tobytes(), value)
+            if before != value and not np.isclose(before, value, rtol=_SAME, atol=_SAME):
+                raise ValueError(
+                    f"`values` has {value!r} for the point {row.tolist()}, for which {before!r} was told before: a log "
+                    "likelihood has one value at a point; begin a new EvidenceRun if the likelihood has changed"
+                )
+
+    @one_blas_thread
+    def _take_in(self, x: Array, ell: Array) -> None:
+        """Add log likelihoods that were checked."""
+        ell = _heard(ell)
+        plan = self._plan
+        planned = set() if plan is None else set(plan.keys)
+        own = [i for i, row in enumerate(x) if row.tobytes() not in planned]
+        if own:
+            self._known = self._known.joined(self._space.from_user(x[own]), x[own], ell[own])
+        self._note("tell", x, values=ell)
+        self._told.update((row.tobytes(), value) for row, value in zip(x, ell.tolist(), strict=True))
+        if plan is not None:
+            for row, value in zip(x, ell, strict=True):
+                if row.tobytes() in planned:
+                    plan.values[row.tobytes()] = float(value)
+            self._digest(plan)
 
     def skip(self, points: ArrayLike) -> None:
-        """Give up points that `ask` returned and that have no value."""
+        """Give up points that `ask` returned and that have no value.
+
+        Parameters
+        ----------
+        points : array_like, shape (k, d)
+
+        Raises
+        ------
+        ValueError
+            For a point that was not asked for, or that has a value. Nothing is then given up.
+        """
         x = _validate.points(points, "points", self.dim) + 0.0
         with self._lock:
-            self._note("skip", x)
-            if self._plan is not None:
-                for row in x:
-                    self._plan.values[row.tobytes()] = np.nan
-                self._skipped += len(x)
-                self._digest(self._plan)
+            plan = self._plan
+            asked = set() if plan is None else {row.tobytes() for row in plan.x[: plan.asked] + 0.0}
+            for row in x:
+                if row.tobytes() not in asked or row.tobytes() in self._told:
+                    raise ValueError(
+                        f"`points` has {row.tolist()}, which is not waiting for a value: skip points that `ask` "
+                        "returned last and that were not told"
+                    )
+            self._give_up(x)
+
+    def _give_up(self, x: Array) -> None:
+        """Give up points that were checked."""
+        self._note("skip", x)
+        if self._plan is not None:
+            for row in x:
+                self._plan.values[row.tobytes()] = np.nan
+            self._skipped += len(x)
+            self._digest(self._plan)
 
     # Saving and loading
 
@@ -317,7 +365,7 @@ class EvidenceRun:
         run._entropy = history.entropy
         for event in history.events:
             if event.kind == "tell":
-                run.tell(event.x, event.values)
+                run._take_in(event.x, event.values)
         return run
 
     @one_blas_thread
@@ -333,9 +381,9 @@ class EvidenceRun:
                 self._plan = plan
                 self._events.append(event)
             elif event.kind == "tell":
-                self.tell(event.x, event.values)
+                self._take_in(event.x, event.values)
             else:
-                self.skip(event.x)
+                self._give_up(event.x)
         if self._plan is not None:
             self._plan.asked = history.asked
         return True
@@ -504,3 +552,8 @@ class EvidenceRun:
             answer = conclusion.evidence(view, self._seed(3, n), self._seed(4, n), self._skipped, self._n)
             self._answer = n, answer
         return self._answer[1]
+
+
+def _heard(values: Array) -> Array:
+    """Return log likelihoods with those too low to be squared taken for zero."""
+    return np.where(values < _NOTHING, -np.inf, values)

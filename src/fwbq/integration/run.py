@@ -15,7 +15,7 @@ from .. import _validate
 from .._lock import Lock
 from .._reason import Reason
 from .._threads import one_blas_thread
-from ..designs import Design, PointSet
+from ..designs import Design, PointSet, checked_design, made_design
 from ..embeddings import Embedding
 from ..kernels import Kernel, Stationary
 from ..measures import Measure, as_measure
@@ -90,12 +90,7 @@ class Integration:
         measure = as_measure(measure)
         self._measure = measure
         self._model = KernelModel(measure, kernel, amplitude, prior_mean)
-        if design is not None and not callable(design):
-            raise TypeError(
-                "`design` must be a design class such as fwbq.FrankWolfe, or a function (embedding, rng=...) that "
-                f"returns a design, got {_validate.shown(design)}: pass the class, not an instance or a name"
-            )
-        self._design = design
+        self._design = checked_design(design)
         self._state = State([int(word) for word in _validate.generator(rng).integers(2**63, size=2)])
         self._lock = Lock()
         self._sequence: Design | PointSet | None = None
@@ -140,7 +135,7 @@ class Integration:
         if self._model.fixed:
             made = self._own_design()
         else:
-            made = self._design(self._model.first_embedding(), rng=np.random.default_rng(0))
+            made = made_design(self._design, self._model.first_embedding(), np.random.default_rng(0))
         return isinstance(made, PointSet)
 
     @one_blas_thread
@@ -353,8 +348,8 @@ class Integration:
     def _own_design(self) -> Design | PointSet:
         """Return the given design under the given kernel, made once."""
         if self._sequence is None:
-            assert self._design is not None
-            self._sequence = self._design(self._model.fixed, rng=np.random.default_rng(self._state.seed(1)))
+            assert self._design is not None and self._model.fixed is not None
+            self._sequence = made_design(self._design, self._model.fixed, np.random.default_rng(self._state.seed(1)))
         return self._sequence
 
     def _from_model(self, batch: int, more: bool) -> FloatArray:

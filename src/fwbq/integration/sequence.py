@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._reason import Reason
-from ..designs import QMC, SBQ, Design, PointSet
+from ..designs import QMC, SBQ, Design, PointSet, made_design
 from ..designs.qmc import scrambled_engine
 from ..designs.refinement import bayes_weights, descend
 from ..embeddings import Embedding, embed
@@ -102,7 +102,7 @@ def next_points(
         What the design of the factory says of its end.
     """
     if factory is not None:
-        return _fresh(factory(embedding, rng=np.random.default_rng(seed)), known, n)
+        return _fresh(made_design(factory, embedding, np.random.default_rng(seed)), known, n)
     measure = embedding.measure
     if isinstance(measure, Empirical):
         candidates = np.unique(measure.points, axis=0)

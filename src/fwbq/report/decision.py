@@ -66,7 +66,7 @@ def decision(comparison: Comparison, shares: np.ndarray | None = None) -> Decisi
     best = comparison.names.index(comparison.best)
     name = _name(comparison, best)
     spent = f"{comparison.n_evaluations:,} evaluation{'s' if comparison.n_evaluations != 1 else ''}"
-    ended = f"The run ended after {spent}: {words.clean(comparison.status, 300)}."
+    ended = f"The run ended after {spent}: {words.clean(comparison.status, 500)}."
     if comparison.n_models == 1:
         evidence = words.with_error(
             float(comparison.evidences.log_median[best]), float(comparison.evidences.log_sd[best])
@@ -88,7 +88,20 @@ def decision(comparison: Comparison, shares: np.ndarray | None = None) -> Decisi
     else:
         following = ""
     remarks = ["Ranges hold 90 % of what the numerical error leaves open.", ended]
-    if chance >= wanted:
+    unknown = np.flatnonzero(comparison.evidences.nothing)
+    if len(unknown) and chance >= wanted:
+        verdict = "undecided"
+        headline = (
+            f"Undecided among {comparison.n_models:,} models: {name} leads with posterior probability "
+            f"{_share(shares[:, best])}{following}."
+        )
+        more = f" and of {len(unknown) - 1:,} more" if len(unknown) > 1 else ""
+        ranking = (
+            f"Nothing is known of the evidence of {_name(comparison, int(unknown[0]))}{more}: the likelihood was zero "
+            f"at every point evaluated. Among the others, {name} is the maximum a posteriori model (MAP) with "
+            f"probability {words.certainty(chance)}."
+        )
+    elif chance >= wanted:
         verdict = "decided"
         headline = (
             f"{name} is the most probable of {comparison.n_models:,} models: posterior probability "

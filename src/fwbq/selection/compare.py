@@ -53,7 +53,8 @@ def compare_models(
     number grows round by round: points of the model's own, chosen as in :func:`fwbq.evidence`, however narrow its
     likelihood; the points that all models ask for are evaluated as one batch. After each round the posteriors of the
     evidences give P(the leader is the true MAP); models that can no longer win leave the race, unless their evidence is
-    not known well enough to say so, and the run stops when the decision is certain.
+    not known well enough to say so, and the run stops when the decision is certain. Of a model whose likelihood is zero
+    at every point nothing is known: it is evaluated up to its `n`, and where it stays zero nothing counts as decided.
 
     Under ``evidence="linear"``, or with `coordinates` of a model, models with the same measure share points that are
     spread over the prior instead: cheap, and accurate for likelihoods about as wide as the prior.
@@ -123,7 +124,8 @@ def compare_models(
     Warns
     -----
     RuntimeWarning
-        When every likelihood is zero, when a linear process cannot be trusted, or when points were skipped.
+        When the likelihood of a model is zero at every point, when a linear process cannot be trusted, or when points
+        were skipped.
 
     Notes
     -----

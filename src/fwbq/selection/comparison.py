@@ -174,11 +174,11 @@ class Comparison:
             raise KeyError(f"no model is called {name!r}; there are {len(self)}, e.g. {self.names[0]!r}") from None
 
     def log_evidence(self, name: Hashable) -> float:
-        """Median of the posterior of a model's log evidence."""
+        """Median of the posterior of a model's log evidence; minus infinity when its likelihood was zero everywhere."""
         return float(self.evidences.take([self._position(name)]).log_median[0])
 
     def log_evidence_interval(self, name: Hashable, level: float = 0.95) -> tuple[float, float]:
-        """Central interval of a model's log evidence."""
+        """Central interval of a model's log evidence; all numbers when its likelihood was zero at every point."""
         low, high = self.evidences.take([self._position(name)]).interval(_validate.probability(level, "level"))
         return float(low[0]), float(high[0])
 
@@ -212,8 +212,16 @@ class Comparison:
         return np.asarray(weights / total)
 
     def bayes_factor(self, first: Hashable, second: Hashable, level: float = 0.95) -> tuple[float, float, float]:
-        """Return the log Bayes factor of the first model against the second: median and ends of its interval."""
+        """Return the log Bayes factor of the first model against the second: median and ends of its interval.
+
+        Where the likelihood of one of them was zero at every point evaluated, the interval is all numbers, and the
+        median that of an evidence of zero (NaN for two of these).
+        """
         pair = self.evidences.take([self._position(first), self._position(second)])
+        if pair.nothing.any():
+            _validate.probability(level, "level")
+            with np.errstate(invalid="ignore"):
+                return float(np.subtract(*pair.log_median)), -np.inf, np.inf
         drawn = pair.sample(_PAIR_DRAWS, np.random.default_rng(0))
         tail = 50.0 * (1.0 - _validate.probability(level, "level"))
         low, middle, high = np.percentile(drawn[:, 0] - drawn[:, 1], [tail, 50.0, 100.0 - tail])

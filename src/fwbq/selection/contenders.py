@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..evaluation.failures import EvaluationError, written
 from ..inference import Evidence
 from ..inference.result import DF
 from ..kernels import Kernel, Stationary
@@ -32,6 +33,15 @@ class Numbered:
     """The log integrands of a family as one function of rows (number of the model, parameters)."""
 
     family: Family
+
+    def where(self, row: Array) -> str:
+        """Return a row as messages show it: the parameters, and the name of the model."""
+        return f"{written(row[1:])} of model {self.family.names[int(row[0])]!r}"
+
+    def named(self, error: EvaluationError) -> EvaluationError:
+        """Return an error with the parameters alone as the points at which models failed."""
+        error.failures = tuple(replace(failure, point=failure.point[1:]) for failure in error.failures)
+        return error
 
     def __call__(self, rows: Array) -> Array:
         """Return the log integrand of each row's model at its parameters, (n,)."""
@@ -79,6 +89,7 @@ class Contenders:
         options = {"n": n, "kernel": kernel, "amplitude": amplitude, "design": design, "rng": seed, "quick": True}
         self._runs = [model.run(**options) for model in family.models]
         self._asked = np.zeros(len(family.names), dtype=np.intp)
+        self._resting: IntArray | None = None  # all in contention, while some of them rest
 
     def counts(self) -> IntArray:
         """Return the evaluations of each model so far."""
@@ -109,10 +120,9 @@ class Contenders:
                 start += len(x)
             spent += len(rows)
 
-    @property
-    def asked(self) -> int:
-        """Most points at which a model in contention was evaluated, or failed."""
-        return int(self._asked[self.active].max(initial=0))
+    def missing(self, n: int) -> int:
+        """Return how many evaluations bring the models in contention to n points each."""
+        return int(np.maximum(n - self._asked[self.active], 0).sum())
 
     @property
     def n_skipped(self) -> int:
@@ -133,9 +143,26 @@ class Contenders:
         centre = np.array([e.log_evidence for e in found])
         return Evidences(np.full(m, "log", dtype="<U8"), centre, scale, np.full(m, DF), np.zeros(m))
 
+    def rest(self, but: NDArray[np.bool_]) -> int:
+        """Let all models rest in the next round but some of those in contention; return how many will not.
+
+        Parameters
+        ----------
+        but : (all models,) array of bool
+            Which are to be evaluated.
+        """
+        self._resting = self.active
+        self.active = np.array(
+            [j for j in self.active if but[self.slots[j]] and not self._runs[j].ended], dtype=np.intp
+        )
+        return len(self.active)
+
+    def resume(self) -> None:
+        """End the rest of the models in contention."""
+        if self._resting is not None:
+            self.active, self._resting = self._resting, None
+
     def drop(self, keep: NDArray[np.bool_], score: Array) -> None:
         """Leave out the models that are not to be kept, but for those whose evidence is not known well enough."""
         unknown = np.array([not e.success or not e.sd < _SMALL for e in self.results()], dtype=bool)
-        # A likelihood that was zero at every point is an evidence of zero, not one that is unknown.
-        nothing = np.array([not np.isfinite(e.log_evidence) for e in self.results()], dtype=bool)
-        self.active = self.active[keep[self.slots[self.active]] | (unknown & ~nothing)]
+        self.active = self.active[keep[self.slots[self.active]] | unknown]

@@ -23,7 +23,8 @@ class Evidences:
     Kind ``"log"``: :math:`\log Z_i = c_i + s_i T`, T Student-t with :math:`\nu_i` degrees of freedom (Gaussian when
     infinite). Kind ``"positive"``: :math:`Z_i = e^{o_i} (c_i + s_i T)` given that it is positive.
 
-    A likelihood that is zero wherever it was evaluated has the log evidence minus infinity (as centre, or as offset).
+    A likelihood that is zero wherever it was evaluated has the log evidence minus infinity (as centre, or as offset):
+    that is the estimate, and no interval bounds it. In draws, and for P(MAP), it is zero.
 
     Attributes
     ----------
@@ -61,21 +62,26 @@ class Evidences:
         return Evidences(self.kind[i], self.centre[i], self.scale[i], self.df[i], self.offset[i])
 
     @property
+    def nothing(self) -> NDArray[np.bool_]:
+        """Which likelihoods were zero at every point evaluated, so that nothing is known of their evidences, (m,)."""
+        return np.asarray(np.isneginf(self.centre) | np.isneginf(self.offset))
+
+    @property
     def log_median(self) -> Array:
         """Median of each log evidence: the estimate that is reported."""
         return np.asarray(self.quantile(np.full((1, len(self)), 0.5))[0])
 
     @property
     def log_sd(self) -> Array:
-        """Half the width of the central 68.27 % interval of each log evidence; zero for an evidence of zero."""
+        """Half the width of the central 68.27 % interval of each log evidence; infinite where nothing is known."""
         low, high = self.quantile(np.array([[0.15865525393145707], [0.8413447460685429]]))
         with np.errstate(invalid="ignore"):
-            return np.asarray(np.where(np.isneginf(high), 0.0, 0.5 * (high - low)))
+            return np.where(self.nothing, np.inf, 0.5 * (high - low))
 
     def interval(self, level: float) -> tuple[Array, Array]:
-        """Central interval of each log evidence."""
+        """Central interval of each log evidence; all numbers where nothing is known."""
         low, high = self.quantile(np.array([[0.5 - 0.5 * level], [0.5 + 0.5 * level]]))
-        return low, high
+        return np.where(self.nothing, -np.inf, low), np.where(self.nothing, np.inf, high)
 
     def quantile(self, u: Array) -> Array:
         """Return quantiles of the log evidences: u (r, m) or (r, 1) in (0, 1) to (r, m)."""

@@ -87,7 +87,8 @@ class ModelFamily:
             try:
                 columns.append(self.models[i](x))
             except Exception as error:
-                error.add_note(f"in model {self.names[i]!r}")
+                if len(which) > 1:  # of one model alone the caller says it
+                    error.add_note(f"in model {self.names[i]!r}")
                 raise
         return np.column_stack(columns)
 
@@ -102,7 +103,8 @@ class ModelFamily:
             except TypeError as error:
                 error.add_note(f"in model {name!r}")
                 raise
-            functions.append({"name": repr(name), "function": function, "vectorized": model.vectorized})
+            many = model.vectorized is not False  # found out, or said
+            functions.append({"name": repr(name), "function": function, "vectorized": many})
         return functions
 
 

@@ -23,8 +23,10 @@ def forecast(comparison: Comparison, level: float) -> str:
         return "nothing more: there is one model"
     first, second = np.argsort(-score)[:2]
     gap = score[first] - score[second]
+    if not np.isfinite(gap):
+        return "cannot be predicted: the likelihood of all models but one, or of all, was zero at every point evaluated"
     history = [(s.n, float(np.hypot(*s.evidences.log_sd[[first, second]]))) for s in comparison.stages]
-    usable = [(n, sd) for n, sd in history if sd > 0.0]
+    usable = [(n, sd) for n, sd in history if 0.0 < sd < np.inf]
     if len(usable) < 2 or gap <= 0.0:
         return "cannot be predicted: there are too few rounds, or the two leading models have equal probability"
     (n0, s0), (n1, s1) = usable[0], usable[-1]

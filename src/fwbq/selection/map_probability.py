@@ -33,7 +33,8 @@ def map_probabilities(evidences: Evidences, log_prior: Array) -> Array:
     .. math:: P_i = \int \prod_{j \ne i} F_j(x)\,\mathrm{d}F_i(x),
 
     F_i the distribution function of log Z_i + log prior, on a grid of the models' own quantiles: all models in one
-    pass. Only models that have a chance of more than one in ten million count, the others get zero.
+    pass. Only models that have a chance of more than one in ten million count, the others get zero; so do those whose
+    likelihood was zero at every point, as long as one was not.
 
     The grid has quantiles of the 400 contenders that are the likeliest to be large. Of further contenders the product
     of the distribution functions is interpolated between 256 points of that grid, so that time and memory grow in
@@ -43,7 +44,7 @@ def map_probabilities(evidences: Evidences, log_prior: Array) -> Array:
     if np.all(np.isneginf(evidences.log_median)):
         # No model has any evidence: the prior is all there is.
         return np.asarray(np.exp(log_prior) / np.sum(np.exp(log_prior)))
-    low, high = (q + log_prior for q in evidences.interval(1.0 - 1e-7))
+    low, high = evidences.quantile(np.array([[0.5e-7], [1.0 - 0.5e-7]])) + log_prior
     contenders = np.flatnonzero(high >= low.max())
     rivals = _with_width(evidences.take(contenders))
     shift = log_prior[contenders]

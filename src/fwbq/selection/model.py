@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -30,14 +30,16 @@ class Model:
     Parameters
     ----------
     log_integrand : callable
-        The log likelihood: points (n, d) to values (n,). Minus infinity is a likelihood of zero. Without a measure, the
-        log joint density on R^d: the log likelihood plus the log density of the normalised prior.
+        The log likelihood: points (n, d) to values (n,), or a point (d,) to a number. Minus infinity is a likelihood of
+        zero. Without a measure, the log joint density on R^d: the log likelihood plus the log density of the normalised
+        prior.
     measure : Measure or frozen scipy.stats distribution, optional
         The prior p over the parameters of the model.
     coordinates : Coordinates, optional
         Where the log likelihood is smooth; by default the measure's own, standardised.
     vectorized : bool, optional
-        False when `log_integrand` takes one point (d,) at a time.
+        True when `log_integrand` takes points (n, d), False when it takes one point (d,) at a time. By default that is
+        found out when it is called: one that takes points is never called with anything else, unless it raises.
     dim : int, optional
         Without a measure, the number of parameters, when `start` does not say it.
     start : array_like, shape (d,), optional
@@ -62,12 +64,13 @@ class Model:
     log_integrand: Callable[[Array], Any]
     measure: Measure | None = None
     coordinates: Coordinates | None = None
-    vectorized: bool = True
+    vectorized: bool | None = None
     _: KW_ONLY
     dim: int | None = None
     start: ArrayLike | None = None
     scale: ArrayLike | None = None
     variables: Variables | None = None
+    _many: bool | None = field(default=None, init=False, repr=False)  # what was found out
 
     def __post_init__(self) -> None:
         _validate.function(self.log_integrand, "log_integrand")
@@ -95,8 +98,39 @@ class Model:
 
     def __call__(self, x: Array) -> Array:
         """Return the log integrand at points (n, d), (n,)."""
-        given = self.log_integrand(x) if self.vectorized else [self.log_integrand(row) for row in x]
+        many = self._many if self.vectorized is None else self.vectorized
+        if many is None:
+            given = self._either_way(x)
+        else:
+            given = self.log_integrand(x) if many else [self.log_integrand(row) for row in x]
         return _validate.log_values(given, "log_integrand", len(x))
+
+    def _either_way(self, x: Array) -> Any:
+        """Return the log integrand at points (n, d), and find out whether it takes all of them or one at a time."""
+        n, d = x.shape
+        given: Any = None
+        failed: Exception | None = None
+        try:
+            given = self.log_integrand(x.copy())
+            fits = np.shape(given) == (n,)
+            if fits and n == d > 1:  # a function of one point that works by coordinates gives d values too
+                fits = np.shape(self.log_integrand(x[:1].copy())) == (1,)
+        except Exception as error:
+            fits, failed = False, error
+        if fits:
+            if n > 1:  # for a single point both may work
+                _frozen.freeze(self, _many=True)
+            return given
+        try:
+            alone = np.asarray(self.log_integrand(x[0].copy()), dtype=float)
+        except Exception:
+            alone = np.empty(0)
+        if alone.size != 1:
+            if failed is not None:
+                raise failed
+            return given  # whose shape is then refused
+        _frozen.freeze(self, _many=False)
+        return [alone.item(), *(self.log_integrand(row) for row in x[1:])]
 
     def evidence(self, **options: Any) -> Evidence:
         """Return the evidence of this model alone, with the posterior of its parameters.
@@ -158,7 +192,7 @@ class Model:
         from .pymc_density import PyMCDensity, starting_values
 
         density = PyMCDensity.compiled(model)
-        return cls(density, start=starting_values(model, start), variables=density.variables)
+        return cls(density, vectorized=True, start=starting_values(model, start), variables=density.variables)
 
     @classmethod
     def from_prior_transform(
@@ -209,4 +243,4 @@ class Model:
             _validate.parameter_names(names, size),
             _validate.flag(vectorized, "vectorized"),
         )
-        return cls(cube, Uniform(np.zeros(size), np.ones(size)), variables=cube.variables)
+        return cls(cube, Uniform(np.zeros(size), np.ones(size)), vectorized=True, variables=cube.variables)

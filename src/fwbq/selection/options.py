@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import __version__, _frozen, _validate
+from ..designs import checked_design
 from ..kernels import Kernel, Stationary
 from ..posterior import AnyAmplitude, checked_amplitude
 
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
 #: from round to round they double.
 _BUDGET = 200
 _FIRST = 10
-_LEAST = 3  # points: an amplitude and a constant are learnt from them, and one degree of freedom must remain
+LEAST = 3  # points: an amplitude and a constant are learnt from them, and one degree of freedom must remain
 #: Least log prior probability: that of a model whose prior probability is zero. Evidences differ by less, and
 #: differences of it stay finite.
-_NEVER = -1e6
+NEVER = -1e6
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -64,6 +65,7 @@ class Options:
 
     def __post_init__(self) -> None:
         _validate.choice(self.evidence, "evidence", ("log", "linear"))
+        checked_design(self.design)
         usual: AnyAmplitude = "marginal" if self.evidence == "linear" else "calibrated"
         _frozen.freeze(
             self,
@@ -82,7 +84,7 @@ class Options:
             return np.full(len(names), -np.log(len(names)))
         weights = _weights(self.prior, names)
         with np.errstate(divide="ignore"):
-            return np.asarray(np.maximum(np.log(weights / weights.sum()), _NEVER))
+            return np.asarray(np.maximum(np.log(weights / weights.sum()), NEVER))
 
     def remembered(self) -> dict[str, Any]:
         """Return what the result keeps of them, JSON-able."""
@@ -99,13 +101,13 @@ class Options:
 
 def _sizes(n: int | None, stages: Sequence[int] | None) -> tuple[int, ...]:
     if stages is None:
-        most = _validate.count(_BUDGET if n is None else n, "n", minimum=_LEAST)
+        most = _validate.count(_BUDGET if n is None else n, "n", minimum=LEAST)
         doubled, size = [], _FIRST
         while size < most:
             doubled.append(size)
             size *= 2
         return (*doubled, most)
-    sizes = tuple(_validate.count(s, "stages", minimum=_LEAST) for s in stages)
+    sizes = tuple(_validate.count(s, "stages", minimum=LEAST) for s in stages)
     if n is not None and (not sizes or n != sizes[-1]):
         raise ValueError(f"`n` is {n}, but `stages` end at {sizes[-1] if sizes else None}: give one of the two")
     if not sizes or list(sizes) != sorted(set(sizes)):

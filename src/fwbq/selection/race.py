@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 from .. import _validate, _warnings
 from .._reason import LEVEL_OF_TOL, Reason
 from .._threads import one_blas_thread
-from ..evaluation import Evaluator, Journal, Progress
+from ..evaluation import EvaluationError, Evaluator, Journal, Progress
 from .comparison import Comparison
 from .contenders import Contenders, Numbered
 from .evidence import Earlier, Evidences
 from .family import Evaluate, Family, ModelFamily
+from .linear_process import LinearDoubts
 from .map_probability import leader, map_probabilities
-from .options import Options
-from .shared import CARRIED, UNDERSTATED, Block, Shared
+from .options import LEAST, NEVER, Options
+from .shared import Block, Shared
 from .stage import Stage
 
 Array = NDArray[np.float64]
@@ -77,8 +78,10 @@ def compare_families(
         keep = _contention(evidences, log_prior, int(np.nanargmax(score)), tol)
         for runner, _ in known:
             runner.drop(keep, score)
-    spent, history = 0, []
-    reason, status = Reason.BUDGET, f"the budget of {sizes[-1]} points for each model ended"
+    spent = 0
+    history: list[Stage] = []
+    ended = Reason.BUDGET, f"the budget of {sizes[-1]} points for each model ended"
+    reason, status = ended
     with ExitStack() as stack:
         store = None
         if options.journal is not None:
@@ -86,12 +89,15 @@ def compare_families(
         bar = stack.enter_context(Progress(sizes[-1], "compare, points", options.progress))
         for size in sizes:
             size, cut = _affordable(runners, size, spent, options.budget)
+            if not history and cut and size < LEAST and not known:
+                _refuse_budget(options.budget, runners)
             taken = [runner.extend(size, _evaluation(k, options, store)) for k, runner in enumerate(runners)]
             spent += sum(taken)
             contenders = sum(len(runner.active) for runner in runners)
             for runner, new in zip(runners, taken, strict=True):
                 if new:
                     evidences = evidences.put(runner.slots[runner.active], runner.posteriors())
+                runner.resume()
             chances = map_probabilities(evidences, log_prior)
             best = leader(chances, evidences.log_median + log_prior)
             history.append(Stage(size, spent, contenders, evidences, best, float(chances[best])))
@@ -102,9 +108,16 @@ def compare_families(
             if size < min(_DECIDE, sizes[-1]) and any(taken):
                 continue
             decided = _decided(evidences, log_prior, best, float(chances[best]), options)
+            reason, status = ended
             if decided and not any(isinstance(runner, Shared) and runner.unknown().any() for runner in runners):
-                reason, status = Reason.DECIDED, decided
-                break
+                blank = _blank(evidences, log_prior, runners)
+                reason, status = Reason.NOT_REACHED if blank.any() else Reason.DECIDED, decided
+                if not blank.any():
+                    break
+                # All but the models of which nothing is known yet may rest.
+                if race and not sum([runner.rest(blank) for runner in runners]):
+                    break
+                continue
             if not sum(taken):
                 reason, status = Reason.EXHAUSTED, "the designs have no further points"
                 break
@@ -112,11 +125,17 @@ def compare_families(
                 keep = _contention(evidences, log_prior, best, tol)
                 for runner in runners:
                     runner.drop(keep, evidences.log_median + log_prior)
+    for runner in runners:
+        runner.resume()
     if reason is Reason.BUDGET and (stop is not None or tol is not None):
         reason = Reason.NOT_REACHED
     if not np.isfinite(evidences.log_median[best]):
         reason, status = Reason.ZERO, "every likelihood is zero at every point evaluated: check the models' units"
         _warnings.warn(status)
+    elif evidences.nothing.any():
+        unknown = _unknown_words(names, evidences.nothing)
+        status = f"{status}; {unknown}"
+        _warnings.warn(unknown)
     _warn_of_linear(runners, names, best)
     skipped = sum(runner.n_skipped for runner in runners)
     if skipped:
@@ -143,36 +162,80 @@ def _runners(grouped: Sequence[Family], options: Options, spread: int | None) ->
     return runners
 
 
+def _blank(evidences: Evidences, log_prior: Array, runners: Sequence[Shared | Contenders]) -> NDArray[np.bool_]:
+    """Return of which models nothing is known that could decide: zero at every point, but not by the prior, (m,).
+
+    Of models that resemble each other, the others say that such a likelihood is small.
+    """
+    alike = np.concatenate([np.full(len(runner.slots), runner.family.alike) for runner in runners])
+    return np.asarray(evidences.nothing & ~alike & (log_prior > NEVER))
+
+
+def _unknown_words(names: Sequence[Hashable], which: NDArray[np.bool_]) -> str:
+    """Say of which models nothing is known, and what to do."""
+    return (
+        f"the likelihood of {_these(names, which)} was zero at every point evaluated, so that nothing is known of the "
+        "evidence: check the units, raise `n`, give the model a `start` of positive likelihood, or leave it out"
+    )
+
+
 def _affordable(runners: Sequence[Shared | Contenders], size: int, spent: int, limit: int | None) -> tuple[int, bool]:
     """Return the size of a round that the total budget allows, and whether it had to be cut."""
     if limit is None:
         return size, False
-    active = sum(len(runner.active) for runner in runners)
-    known = max((runner.asked for runner in runners if len(runner.active)), default=0)
-    most = known + (limit - spent) // max(active, 1)
-    return (size, False) if most >= size else (max(most, min(known, size)), True)
+    most = size
+    while most > 0 and sum(runner.missing(most) for runner in runners) > limit - spent:
+        most -= 1
+    return most, most < size
+
+
+def _refuse_budget(budget: int | None, runners: Sequence[Shared | Contenders]) -> None:
+    count = sum(len(runner.active) for runner in runners)
+    raise ValueError(
+        f"`budget` must be at least {LEAST * count}, which is {LEAST} evaluations for each of {count} models, got "
+        f"{budget}: raise it, or compare fewer models"
+    )
 
 
 def _warn_of_linear(runners: Sequence[Shared | Contenders], names: tuple[Hashable, ...], best: int) -> None:
-    """Warn when a linear process cannot say the evidence of the leading model, or understates its error."""
+    """Warn of the models whose evidence a linear process cannot tell, or whose error it understates.
+
+    Of models that resemble each other, hundreds of which cannot win, only the leading one is looked at.
+    """
+    doubts = LinearDoubts.none(len(names))
     for runner in runners:
-        if not isinstance(runner, Shared) or runner.evidence != "linear" or best not in runner.slots[runner.active]:
-            continue
-        j = list(runner.slots[runner.active]).index(best)
-        carried = float(runner.carried()[j])
-        if carried < CARRIED:
-            _warnings.warn(
-                f"the likelihood of the leading model {names[best]!r} is carried by {carried:.2g} of its points: a "
-                'linear process cannot tell its evidence from so few; use `evidence="log"`, or more points',
-            )
-            continue
-        factor = runner.understatement(j)
-        if factor > UNDERSTATED:
-            _warnings.warn(
-                f"the stated error of the leading model {names[best]!r} may be too small: with an amplitude from "
-                f"leave-one-out predictions it would be {factor:.2g} times larger, so that the kernel does not fit its "
-                'likelihood; use `evidence="log"`, or another `kernel`',
-            )
+        if isinstance(runner, Shared):
+            which = np.flatnonzero(runner.slots == best) if runner.family.alike else np.arange(len(runner.slots))
+            doubts = doubts.put(runner.slots[which], runner.doubts.take(which))
+    remedy = 'use `evidence="log"`'
+    if doubts.few.any():
+        points = doubts.carried[doubts.few]
+        low, high = (f"{each:.2g}" for each in (points.min(), points.max()))
+        _warnings.warn(
+            f"the likelihood of {_these(names, doubts.few)} is carried by "
+            f"{low if low == high else f'{low} to {high}'} of the points: a linear process cannot tell an evidence "
+            f"from so few; {remedy}, or more points"
+        )
+    if doubts.understated.any():
+        _warnings.warn(
+            f"the stated error of {_these(names, doubts.understated)} may be too small: with an amplitude from "
+            f"leave-one-out predictions it would be up to {doubts.factor[doubts.understated].max():.2g} times larger, "
+            f"so that the kernel does not fit the likelihood; {remedy}, or another `kernel`"
+        )
+    if doubts.drawn_to_zero.any():
+        _warnings.warn(
+            f"the evidence of {_these(names, doubts.drawn_to_zero)} may be too small by up to "
+            f"{doubts.lacking[doubts.drawn_to_zero].max():.2g} standard deviations: between its points a linear "
+            f"process falls to zero, and the points are too few for so many parameters; {remedy}, more points, or a "
+            "`kernel` with longer length-scales"
+        )
+
+
+def _these(names: Sequence[Hashable], which: NDArray[np.bool_]) -> str:
+    """Return the names of some models, the first five of them, in words."""
+    some = [repr(name) for name, named in zip(names, which, strict=True) if named]
+    more = f" and {len(some) - 5:,} more" if len(some) > 5 else ""
+    return f"model{'s' if len(some) > 1 else ''} {', '.join(some[:5])}{more}"
 
 
 def _identity(grouped: Sequence[Family], version: str) -> dict[str, Any]:
@@ -198,9 +261,12 @@ def _evaluation(number: int, options: Options, journal: Journal | None) -> Evalu
         with Evaluator(
             function, points.shape[1], vectorized=True, executor=options.executor, journal=journal,
             series=f"{number}:{series}", on_error=options.on_error, timeout=options.timeout, minus_infinity=True,
-            progress=False,
+            progress=False, called="the log integrand", where=function.where,
         ) as evaluator:  # fmt: skip
-            done = evaluator(points)
+            try:
+                done = evaluator(points)
+            except EvaluationError as error:
+                raise function.named(error) from error.__cause__
         return done.values if which is None else done.values.reshape(len(points), -1), done.kept
 
     return evaluate
@@ -237,9 +303,12 @@ def _contention(evidences: Evidences, log_prior: Array, best: int, tol: float | 
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(width > 0.0, (centre - centre[best]) / width, np.sign(centre - centre[best]) * np.inf)
         keep = stdtr(df, np.nan_to_num(t, nan=0.0)) >= _OUT
+    # Whether a likelihood that was zero at every point stays in the race is not for the evidences to say.
+    keep &= ~evidences.nothing
     keep[best] = True
     if tol is not None:
         # Models whose evidence, three standard deviations up, is so small that all of them together could change a
         # probability by a tenth of `tol` at most are left out.
-        keep |= centre + 3.0 * sd - centre[best] > np.log(0.1 * tol / len(centre))
+        with np.errstate(invalid="ignore"):
+            keep |= centre + 3.0 * sd - centre[best] > np.log(0.1 * tol / len(centre))
     return np.asarray(keep)

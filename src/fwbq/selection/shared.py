@@ -9,8 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..designs import Spread
+from ..designs import Spread, made_design
 from ..embeddings import embed
+from ..evaluation.failures import EvaluationError, written
 from ..kernels import ExpQuad, Kernel, Stationary
 from ..posterior import AnyAmplitude
 from ..rules import Rule, bayes_rule
@@ -18,7 +19,7 @@ from .coordinates import Coordinates, LogScale, Standard
 from .evidence import Evidences
 from .family import Evaluate, Family, check_evaluated, log_integrands
 from .leaders import telling_nodes
-from .linear_process import linear_evidences
+from .linear_process import LinearDoubts, carried, linear_doubts, linear_evidences
 from .log_process import LogProcess, fitted
 from .nodes import Nodes, nodes
 
@@ -33,11 +34,6 @@ _WITNESSES = 20
 #: integral: under the linear process such a model stays in the race. Three values determine an amplitude and a
 #: constant, with one degree of freedom left.
 CARRIED = 3.0
-#: A linear process is said to understate its error when the amplitude of leave-one-out predictions would make it more
-#: than the first number times larger (under the right kernel the two amplitudes agree within a factor
-#: 1 +- sqrt(2 / n)), and the larger error in the log evidence exceeds the second number: below, it may be rounding.
-UNDERSTATED, COUNTS = 3.0, 0.01
-
 
 #: Points chosen for the leading models at a time, before their values are used to choose more. Of the 30 leading pairs
 #: of 3,000 and 10,000 enzymes the errors after 100 such points are 0.02 and 0.04 in root mean square, 0.34 and 0.49 of
@@ -56,6 +52,15 @@ class Block:
 
     family: Family
     which: IntArray
+
+    def where(self, x: Array) -> str:
+        """Return a point as messages show it, with the name of the model if there is one."""
+        only = f" of model {self.family.names[int(self.which[0])]!r}" if len(self.which) == 1 else ""
+        return f"{written(x)}{only}"
+
+    def named(self, error: EvaluationError) -> EvaluationError:
+        """Return an error as it is: its points are those of the models."""
+        return error
 
     def __call__(self, x: Array) -> Array:
         """Return the log integrands at points x (n, d), (n, len(which))."""
@@ -98,7 +103,7 @@ class Shared:
         self.design: _Design = Spread(family.measure, self.coordinates)
         if design is not None:
             given = kernel if isinstance(kernel, Kernel) else (kernel or ExpQuad)(family.measure.scale)
-            self.design = design(embed(given, family.measure), rng=np.random.default_rng(seed))
+            self.design = made_design(design, embed(given, family.measure), np.random.default_rng(seed))
         self.evidence = evidence
         self.kernel = kernel
         self.amplitude = amplitude
@@ -110,14 +115,16 @@ class Shared:
         self._has_values = np.empty(0, dtype=bool)  # for each point asked for
         #: Evaluations that failed; where one model fails at a point, those of all models in contention count.
         self.n_skipped = 0
+        #: Under the linear process: what speaks against it, for each model, when it was last evaluated.
+        self.doubts = LinearDoubts.none(len(family.names))
         #: Under the linear process: number of points and worst-case error of the rule, after each round.
         self.errors: list[tuple[int, float]] = []
         self._nodes: Nodes | None = None
+        self._resting: IntArray | None = None  # all in contention, while they rest
 
-    @property
-    def asked(self) -> int:
-        """Points at which the models in contention were evaluated, or failed."""
-        return len(self._has_values)
+    def missing(self, n: int) -> int:
+        """Return how many evaluations bring the models in contention to n points each."""
+        return max(n - len(self._has_values), 0) * len(self.active)
 
     def _points(self) -> Array:
         """Return the points at which values are known."""
@@ -165,22 +172,36 @@ class Shared:
         check_evaluated(len(self.values), self.family.names[self.active[0]])
         return int(len(new) * len(self.active))
 
+    def rest(self, but: NDArray[np.bool_]) -> int:
+        """Let the models rest in the next round, unless some in contention are not to; return how many are not.
+
+        On shared points the models are evaluated together.
+
+        Parameters
+        ----------
+        but : (all models,) array of bool
+            Which are to be evaluated.
+        """
+        wanted = int(np.sum(but[self.slots[self.active]]))
+        if not wanted:
+            self._resting, self.active = self.active, self.active[:0]
+        return wanted
+
+    def resume(self) -> None:
+        """End the rest of the models in contention."""
+        if self._resting is not None:
+            self.active, self._resting = self._resting, None
+
     def drop(self, keep: NDArray[np.bool_], score: Array) -> None:
         """Leave out the models that are not to be kept, but for the best of them where length-scales are shared."""
         kept = keep[self.slots[self.active]]
         kept |= self.unknown()
+        if not self.family.alike:  # a likelihood that was zero at every point may be anything
+            kept |= np.isneginf(self.values[:, self.active].max(axis=0, initial=-np.inf))
         if self.family.alike and kept.any() and kept.sum() < _WITNESSES:
             order = np.lexsort((-score[self.slots[self.active]], ~kept))
             kept[order[:_WITNESSES]] = True
         self.active = self.active[kept]
-
-    def carried(self) -> Array:
-        """Return the effective number of points that carry the likelihood of each model in contention."""
-        values = self.values[:, self.active]
-        top = values.max(axis=0)
-        f = np.exp(values - np.where(np.isfinite(top), top, 0.0))
-        with np.errstate(invalid="ignore"):
-            return np.where(np.isfinite(top), f.sum(axis=0) ** 2 / np.sum(f * f, axis=0), np.inf)
 
     def unknown(self) -> NDArray[np.bool_]:
         """Return which models in contention have likelihoods that are all but zero at all but a few points.
@@ -189,7 +210,7 @@ class Shared:
         """
         if self.evidence != "linear":
             return np.zeros(len(self.active), dtype=bool)
-        return np.asarray(self.carried() < CARRIED)
+        return np.asarray(carried(self.values[:, self.active]) < CARRIED)
 
     def posteriors(self) -> Evidences:
         """Posteriors of the models in contention."""
@@ -210,19 +231,10 @@ class Shared:
                 one = LogProcess.fit(places, values[:, [j]], self._nodes, self.kernel, self.amplitude)
                 each = each.put(np.array([j]), one.evidences)
             return each
-        return linear_evidences(*self._ruled(values), self.amplitude)
-
-    def understatement(self, j: int) -> float:
-        """Return how many times too small the error of the j-th model in contention may be, by leave-one-out; or one.
-
-        One also where that larger error is too small to matter to the log evidence.
-        """
-        rule, values = self._ruled(self.values[:, self.active[[j]]])
-        stated, left_out = (linear_evidences(rule, values, a) for a in (self.amplitude, "loo"))
-        error = float(left_out.scale[0])
-        if error <= COUNTS * abs(float(left_out.centre[0])):
-            return 1.0
-        return error / max(float(stated.scale[0]), np.finfo(float).tiny)
+        rule, values = self._ruled(values)
+        found = linear_evidences(rule, values, self.amplitude)
+        self.doubts = self.doubts.put(self.active, linear_doubts(rule, values, found))
+        return found
 
     def _linear_kernel(self, points: Array, values: Array) -> Kernel:
         """Return the kernel of the linear process; of a class the length-scales are found from the likelihoods."""
