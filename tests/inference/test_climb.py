@@ -180,7 +180,7 @@ def test_what_is_ahead_is_the_sum_of_a_geometric_series():
 
 
 def test_a_climb_that_rises_goes_on_and_one_that_does_not_ends():
-    for rise, goes_on in ((1.0, True), (0.1, False)):
+    for rise, goes_on in ((1.0, True), (0.01, False)):
         climb = Climb(np.zeros(2), 0.0, 1.0, 10)
         climb._kind = "simplex"
         for height in rise * np.arange(1.0, 11.0):
