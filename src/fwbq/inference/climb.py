@@ -49,6 +49,7 @@ _TRUE, _ROUGHLY, _ROUGH_DIM = 2.0, 3.0, 5
 _CHECKS, _MOST_CHECKS = 3, 6
 #: Where points are evaluated on the way from the start of a further climb to a known mode.
 _WAY = np.array([0.25, 0.5, 0.75])
+_SAME_POWER = 0.3
 #: A climb that rose by more than this within its last 2 (d + 2) evaluations is worth going on with.
 _RISING = 0.1
 #: Largest ratio of the geometric series in `Climb.ahead`: two rises determine it badly.
@@ -264,10 +265,7 @@ class Climb:
                 self.radius = max(0.5 * self.radius * min(1.0, self._length), self._least)
                 self._failed = True
         if self.on_the_way:
-            # Falls from the mode on that grow at least like the distance: the start is on its slope.
-            assert self.height is not None
-            falls = (self.height - np.append(self.value, values)) / np.append(1.0, 1.0 - _WAY)
-            self.ended = self.ended or bool(np.all(np.diff(falls) < 0.0) and falls[-1] > 0.0)
+            self.ended = self.ended or self._on_a_slope(values)
             moved = False
         zeros = bool(np.all(np.isneginf(values)))
         if self._kind == "star":
@@ -280,6 +278,20 @@ class Climb:
             self.best, self.value = points[top].copy(), float(values[top])
         self._tops.extend([self.value] * len(points))
         self.ended = self.ended or self.arrived or self.budget <= 0 or self.radius <= self._least
+
+    def _on_a_slope(self, values: Array) -> bool:
+        """Whether the start is on the slope of the mode, as the values on the way there tell.
+
+        Falls from the mode on grow with the distance, and on the last part not like a lower power of it than before: a
+        second mode would have raised the start.
+        """
+        assert self.height is not None
+        distance = np.append(1.0, 1.0 - _WAY)
+        falls = self.height - np.append(self.value, values)
+        if not (np.all(np.isfinite(falls)) and np.all(np.diff(falls) < 0.0) and falls[-1] > 0.0):
+            return False
+        powers = np.diff(np.log(falls)) / np.diff(np.log(distance))
+        return bool(powers[0] > powers[1] - _SAME_POWER)
 
     def extend(self, most: int) -> None:
         """Go on beyond the budget, by `most` evaluations at most, if the climb ended without arriving but still rises.

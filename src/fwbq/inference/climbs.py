@@ -35,6 +35,9 @@ _HOPE = 2
 #: fall more slowly than a Gaussian's are deep and unexplained everywhere.
 _WORTH, _WORTH_PER_DIMENSION = 60.0, 10.0
 _MOST_STARTS, _PER_DEEP = 10, 50
+#: In `RACE_DIM` dimensions and above, where a climb is long, a dip is asked for as well while at least so many further
+#: starts wait: on the eight parameters of a Lotka-Volterra model nearly every spread point is one.
+_MANY_STARTS = 3
 #: One image of the top under an exchange of parameters is evaluated for every so many evaluations planned; likelihoods
 #: there and at the top are the same if they differ by less than the second number, relative to their size: sums in
 #: another order differ by rounding. Six components have 720 modes, more than can be described: no more than the last.
@@ -235,7 +238,9 @@ class Climbs:
             way = nearest.peak.centre - known.z[i]
             budget = min(int(_FURTHER * self._n), 8 * known.dim + 8)
             radius = 0.3 * min(1.0, float(np.linalg.norm(way)))
-            dip = known.dim >= RACE_DIM or known.joint[i] <= self._worth(known.dim)
+            waiting = sum(not explains(self.modes, known.z[j], float(known.joint[j])) for j in self._starts)
+            many = known.dim >= RACE_DIM and waiting >= _MANY_STARTS
+            dip = many or known.joint[i] <= self._worth(known.dim)
             climb = Climb(
                 known.z[i].copy(), float(known.joint[i]), radius, budget, further=True, deep=remote,
                 toward=nearest.peak.centre if dip else None, height=nearest.peak.constant,
