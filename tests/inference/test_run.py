@@ -304,3 +304,57 @@ def test_what_is_unseen_is_bounded_by_the_spread_of_the_values():
     found = drive(fwbq.EvidenceRun(PRIOR, n=60, rng=1), disorder, 60)
     assert not found.success
     assert 1.0 < found.sd <= 1.01 * np.ptp(found.values)
+
+
+@pytest.mark.parametrize("d", [2, 3, 5])
+@pytest.mark.parametrize("seed", range(3))
+def test_before_any_climb_the_top_is_open(d, seed):
+    def log_likelihood(x):
+        return -0.5 * np.sum((x - 0.3) ** 2, axis=1) / 0.01
+
+    run = fwbq.EvidenceRun(fwbq.Gaussian(np.zeros(d), np.eye(d)), n=200, rng=seed)
+    x = run.ask(10)
+    run.tell(x, log_likelihood(x))
+    result = run.result()
+    truth = d * (0.5 * np.log(0.01 / 1.01) - 0.5 * 0.09 / 1.01)
+    assert not result.success
+    assert abs(result.log_evidence - truth) < 2.0 * result.sd
+
+
+@pytest.mark.parametrize("width", [0.01, 0.02, 0.05])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_second_mode_that_deep_values_show_is_climbed(width, seed):
+    # All values but those of the first mode are thousands below the top, and rise towards the other one.
+    def log_likelihood(x):
+        return np.logaddexp(*(-0.5 * ((x[:, 0] - c) / width) ** 2 for c in (-3.0, 3.0)))
+
+    found = fwbq.evidence(log_likelihood, fwbq.Gaussian([0.0], [[9.0]]), n=80, rng=seed, progress=False)
+    total = width**2 + 9.0
+    truth = np.log(2.0) + 0.5 * np.log(width**2 / total) - 0.5 * 9.0 / total
+    assert len(found.modes) == 2
+    assert abs(found.log_evidence - truth) < max(4.0 * found.sd, 1e-6)
+
+
+def test_where_the_function_fails_the_evidence_is_open():
+    def half(x):
+        return np.where(x[:, 0] > 0.3, np.nan, -0.5 * ((x[:, 0] - 0.3) / 0.1) ** 2)
+
+    with pytest.warns(RuntimeWarning, match="skipped"):
+        found = fwbq.evidence(
+            half, fwbq.Gaussian([0.0], [[1.0]]), n=40, rng=0, on_error="skip", vectorized=True, progress=False
+        )
+    # About half of the mass is where no value is known: log 2 is what its presence makes.
+    assert 0.1 < found.error_parts["unseen"] < 3.0
+
+
+@pytest.mark.parametrize(("d", "width"), [(1, 1e-6), (2, 1e-5), (4, 1e-4)])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_posterior_a_millionth_as_wide_as_its_prior(d, width, seed):
+    centre = np.array([0.3, 1.1, -0.5, 0.2])[:d]
+    found = fwbq.evidence(
+        lambda x: -0.5 * np.sum(((x - centre) / width) ** 2, axis=1), fwbq.Gaussian(np.zeros(d), np.eye(d)), n=80,
+        rng=seed, progress=False,
+    )  # fmt: skip
+    truth = d * np.log(width) - 0.5 * np.sum(centre**2)
+    # A point is known to 1e-16, which is 1e-10 of the width 1e-6; the curvature from a stencil then to about 1e-4.
+    assert abs(found.log_evidence - truth) < min(3.0 * found.sd, 0.1)
