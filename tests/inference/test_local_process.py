@@ -1,4 +1,4 @@
-"""Local processes: they pass through the values, their slope and curvature are those of the mean, climbs gain by them."""
+"""Local processes: they pass through the values, have the slope of their mean, and lead climbs near the top."""
 
 import numpy as np
 import pytest
@@ -70,7 +70,9 @@ def test_a_peak_without_a_concave_quadratic_is_that_of_a_model_or_of_a_process()
     found = peak_at(z, g, top, 1.0)
     near = Neighbourhood.of(z, g, top, np.eye(4))
     process = near.unscaled(LocalProcess.fit(near, np.inf, None).quadratic())
-    assert np.allclose(found.curvature, process.curvature if process.concave else local_quadratic(z, g, top, 1.0).curvature)
+    assert np.allclose(
+        found.curvature, process.curvature if process.concave else local_quadratic(z, g, top, 1.0).curvature
+    )
     enough = np.random.default_rng(4).standard_normal((30, 4))
     exact = peak_at(enough, -np.sum(enough**2, axis=1), 0, 1.0, None, given)
     assert np.allclose(exact.curvature, -2.0 * np.eye(4), atol=1e-6)

@@ -138,12 +138,10 @@ def _boundary(belief: Belief, nodes: Nodes, seed: np.random.SeedSequence, size: 
     """Return the standard deviation of the log of the share of the mass where the likelihood is positive."""
     if belief.sign is None:
         return 0.0
-    # Nodes where the chance to be positive is neither nothing nor certain count most: drawn in proportion to the root of
-    # it, and weighed by its inverse root.
+    # Nodes where the chance to be positive is neither nothing nor certain count most: they are drawn in proportion to
+    # the root of it, and weighed by its inverse root.
     half = 0.5 * belief.log_positive(nodes.points)
-    rows = resample(
-        Nodes(nodes.points, nodes.log_joint, nodes.log_ratio - half, None, nodes.replicates), size
-    )
+    rows = resample(Nodes(nodes.points, nodes.log_joint, nodes.log_ratio - half, None, nodes.replicates), size)
     weights = np.exp(half[rows].max() - half[rows])
     z = nodes.points[rows]
     signs = belief.sign.draw(belief.whitening.forward(z), _DRAWS, np.random.default_rng(seed))

@@ -30,8 +30,8 @@ _BENDS = (np.inf, 1.0)
 _MEMORY = 0.7
 #: From this dimension on there are processes beside the quadratics (`LocalProcess`), whose length-scales are looked for
 #: after every third evaluation. Evaluations until the top was within 0.5, medians of eight problems, without and with
-#: them: Student, d = 4: 31 and 20; regressions with unknown noise, d = 4: 53 and 45, d = 6: 136 and 99; rotated products,
-#: d = 6: 120 and 100. In two dimensions, where a quadratic has six coefficients, there was no difference.
+#: them: Student, d = 4: 31 and 20; regressions with unknown noise, d = 4: 53 and 45, d = 6: 136 and 99; rotated
+#: products, d = 6: 120 and 100. In two dimensions, where a quadratic has six coefficients, there was no difference.
 _PROCESS_DIM, _SEARCH = 3, 3
 #: Largest ratio of curvatures that the shape of the trust region follows.
 _CONDITION = 1e4
@@ -43,11 +43,13 @@ _UNKNOWN, _DIRECTIONS = 3.0, 200
 #: ones changed little on rotated products of six shapes.
 _GOOD, _POOR, _LONG, _GROWTH = 0.7, 0.25, 0.8, 2.5
 #: The fall to a stencil point may be wrong by this factor before the curvature is corrected and measured again. After
-#: so many stencils a top that does not rise is the top, in the dimension given and above only if no fall is wrong by the
-#: second factor, or after the last number of stencils: in eight dimensions a climb ended 3 below its top.
+#: so many stencils a top that does not rise is the top; in the dimension given and above only if no fall is wrong by
+#: the second factor, or after the last number of stencils: in eight dimensions a climb had ended 3 below its top.
 _TRUE, _ROUGHLY, _ROUGH_DIM = 2.0, 3.0, 5
 _CHECKS, _MOST_CHECKS = 3, 6
-#: Where points are evaluated on the way from the start of a further climb to a known mode.
+#: Where points are evaluated on the way from the start of a further climb to a known mode, and by how much the power of
+#: the distance with which they fall may be lower near the start: that of a Gaussian is two everywhere, and the tails of
+#: many densities fall more and more slowly.
 _WAY = np.array([0.25, 0.5, 0.75])
 _SAME_POWER = 0.3
 #: A climb that rose by more than this within its last 2 (d + 2) evaluations is worth going on with.
@@ -63,9 +65,10 @@ _MOST_GAIN, NOT_ARRIVED = 1e3, 0.3
 class Climb:
     """A climb in progress: `propose` the next points, `learn` their values.
 
-    A quadratic is fitted to the points around the best one, its maximum within a trust region is evaluated, and the
+    A model is fitted to the points around the best one, its maximum within a trust region is evaluated, and the
     radius follows how well the model predicted (Conn, Scheinberg and Vicente, Introduction to Derivative-Free
-    Optimization, 2009). The region is an ellipsoid with the axes of the model's curvature, so that a narrow ridge is
+    Optimization, 2009). The models are quadratics and, from three dimensions on, processes (`LocalProcess`); the one
+    whose predictions were best leads. The region is an ellipsoid with the axes of the model's curvature, so that a narrow ridge is
     followed in long steps; after a step that failed, a point is evaluated where the model is known worst. At the top
     the curvature is measured anew by a stencil a little more than a standard deviation away, because what far points
     say of it can be wrong by any factor. Every evaluation is kept by the caller and serves the process afterwards.
@@ -249,7 +252,7 @@ class Climb:
             enough = self._checks >= _MOST_CHECKS or (roughly and self._checks >= _CHECKS)
             self.arrived = rise <= _GAIN and (true or enough)
             spread = np.linalg.norm(np.linalg.solve(self.shape, (points - self.best).T), axis=0)
-            # What is nearer than the stencil decides on the shape of the top; a Gaussian is climbed in steps far longer.
+            # A Gaussian is climbed in steps far longer than it is wide; its shape is that of the points at the top.
             self.radius = float(np.median(spread)) if moved or not true else min(self.radius, float(np.median(spread)))
         elif self._kind == "step":
             hoped = float(self._predicted[self._leader])

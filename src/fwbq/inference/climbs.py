@@ -30,9 +30,9 @@ _JOINED, _FAILED = 2, 20.0
 #: A further climb is given up, after so many times d + 2 evaluations, when what is ahead of it (`Climb.ahead`) would
 #: leave it deeper below the top than any mass that matters (`DEPTH`).
 _HOPE = 2
-#: A spread point deeper below the top than these, for any and for each dimension, in natural logarithms, is a start only
-#: over a dip on the way to the nearest mode, and of such there is one for every so many evaluations planned: tails that
-#: fall more slowly than a Gaussian's are deep and unexplained everywhere.
+#: A spread point deeper below the top than these, for any and for each dimension, in natural logarithms, is a start
+#: only over a dip on the way to the nearest mode, and of such there is one for every so many evaluations planned: tails
+#: that fall more slowly than a Gaussian's are deep and unexplained everywhere.
 _WORTH, _WORTH_PER_DIMENSION = 60.0, 10.0
 _MOST_STARTS, _PER_DEEP = 10, 50
 #: In `RACE_DIM` dimensions and above, where a climb is long, a dip is asked for as well while at least so many further

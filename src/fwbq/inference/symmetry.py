@@ -47,8 +47,8 @@ class Exchange:
 def exchanges(space: Space, most: int) -> list[Exchange]:
     """Return up to `most` exchanges of parameters that leave the prior as it is, the likelier ones first.
 
-    First all labels of two components at once, the parameters of one next to each other (a1, k1, a2, k2) or those of one
-    kind (a1, a2, k1, k2); then single pairs, then two pairs at a time.
+    First all labels of two components at once, with the parameters of one next to each other (a1, k1, a2, k2) or those
+    of one kind (a1, a2, k1, k2); then single pairs, then two pairs at a time.
     """
     d = space.dim
     if d < 2 or space.support is not None:
@@ -97,4 +97,3 @@ def _exchange(space: Space, order: NDArray[np.intp], z: Array) -> Exchange | Non
         same = np.max(np.abs(after - before)) < _ROUNDING * (1.0 + np.abs(before).max())
         volume = abs(np.linalg.slogdet(exchange.turn)[1]) < 1e-6
     return exchange if affine and same and volume else None
-
