@@ -68,10 +68,11 @@ class Climb:
     A model is fitted to the points around the best one, its maximum within a trust region is evaluated, and the
     radius follows how well the model predicted (Conn, Scheinberg and Vicente, Introduction to Derivative-Free
     Optimization, 2009). The models are quadratics and, from three dimensions on, processes (`LocalProcess`); the one
-    whose predictions were best leads. The region is an ellipsoid with the axes of the model's curvature, so that a narrow ridge is
-    followed in long steps; after a step that failed, a point is evaluated where the model is known worst. At the top
-    the curvature is measured anew by a stencil a little more than a standard deviation away, because what far points
-    say of it can be wrong by any factor. Every evaluation is kept by the caller and serves the process afterwards.
+    whose predictions were best leads. The region is an ellipsoid with the axes of the model's curvature, so that a
+    narrow ridge is followed in long steps; after a step that failed, a point is evaluated where a quadratic is known
+    worst. At the top the curvature is measured anew by a stencil a little more than a standard deviation away, because
+    what far points say of it can be wrong by any factor. Every evaluation is kept by the caller and serves the
+    surrogate afterwards.
 
     Attributes
     ----------

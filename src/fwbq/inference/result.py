@@ -45,7 +45,8 @@ class FoundMode:
     share : float
         Share of the posterior mass nearest to it.
     climbs : int
-        How many climbs ended there.
+        How many climbs ended there; none at the image of another mode, with parameters exchanged that neither prior nor
+        likelihood tells apart.
     """
 
     place: Array
