@@ -79,7 +79,8 @@ class Mixture:
         out = np.empty((len(z), len(self.weights)))
         for k, df in enumerate(self.dfs):
             whitening = self.whitening(k)
-            r2, log_root = -2.0 * whitening.unit(z), whitening.log_volume
+            with np.errstate(over="ignore"):  # so many standard deviations away that the density is zero
+                r2, log_root = -2.0 * whitening.unit(z), whitening.log_volume
             if np.isfinite(df):
                 constant = gammaln(0.5 * (df + d)) - gammaln(0.5 * df) - 0.5 * d * np.log(df * np.pi)
                 out[:, k] = constant - log_root - 0.5 * (df + d) * np.log1p(r2 / df)

@@ -20,6 +20,8 @@ _LINEAR = 400.0
 _VARIANCE = 400.0
 #: Relative to them, for the Cholesky factor.
 _JITTER = 1e-8
+#: Variances below this share of the prior's, or of the largest, are rounding.
+_LEAST = 1e-14
 #: Length-scales of the process that are tried, in whitened coordinates.
 _LENGTHS = (1.0, 2.5, 6.0)
 #: Most points the boundary is inferred from, half on either side. On Gaussian likelihoods cut by a plane in two
@@ -81,7 +83,10 @@ class SignProcess:
         value = -np.inf
         for _ in range(_SWEEPS):
             for i in range(n):
-                # The marginal without its own factor, and the moments of that times the probit.
+                # The marginal without its own factor, and the moments of that times the probit. Where the points are so
+                # far apart that rounding leaves no variance, the factor stays as it is.
+                if S[i, i] < _LEAST * K[i, i]:
+                    continue
                 t = 1.0 / S[i, i] - tau[i]
                 v = mean[i] / S[i, i] - nu[i]
                 if t <= 0.0:
@@ -112,8 +117,9 @@ class SignProcess:
     @staticmethod
     def _log_likelihood(y: Array, S: Array, mean: Array, tau: Array, nu: Array, lower: Array) -> float:
         """Return the approximate log likelihood (Rasmussen and Williams 2006, equations 3.73 and 3.74)."""
-        t = np.maximum(1.0 / np.diagonal(S) - tau, 1e-12)
-        cavity = (mean / np.diagonal(S) - nu) / t
+        variance = np.maximum(np.diagonal(S), _LEAST * float(np.max(np.diagonal(S))) + np.finfo(float).tiny)
+        t = np.maximum(1.0 / variance - tau, 1e-12)
+        cavity = (mean / variance - nu) / t
         signs = np.sum(log_ndtr(y * cavity / np.sqrt(1.0 + 1.0 / t)))
         determinants = 0.5 * np.sum(np.log1p(tau / t)) - np.sum(np.log(np.diagonal(lower)))
         squares = 0.5 * (nu @ S @ nu - np.sum(nu * nu / (t + tau)))
