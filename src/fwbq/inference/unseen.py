@@ -49,7 +49,7 @@ def unseen(
     missed = 0.5 * waiting / (waiting + 2.0 * max(climbs.finished, 1)) if waiting else 0.0
     if known.dim >= RACE_DIM and climbs.finished < 2 and waiting:
         missed = max(missed, 1.0)
-    beyond = probes.beyond(known, belief.whitening)
+    beyond = probes.beyond(known, belief.whitening, nodes.log_integral()[0])
     failed = _failed(known, lost, belief, nodes)
     return float(np.sqrt(rising**2 + missed**2 + beyond**2 + failed**2 + _outline(known) ** 2))
 
