@@ -358,3 +358,34 @@ def test_a_posterior_a_millionth_as_wide_as_its_prior(d, width, seed):
     truth = d * np.log(width) - 0.5 * np.sum(centre**2)
     # A point is known to 1e-16, which is 1e-10 of the width 1e-6; the curvature from a stencil then to about 1e-4.
     assert abs(found.log_evidence - truth) < min(3.0 * found.sd, 0.1)
+
+
+def test_failures_count_whenever_the_result_was_looked_at():
+    def run_with(look):
+        run = fwbq.EvidenceRun(fwbq.Gaussian([0.0, 0.0], np.eye(2)), n=60, rng=0)
+        while run.n_evaluations < 30:
+            x = run.ask()
+            run.tell(x, -np.sum(np.abs(x - 0.3), axis=1))
+        x = run.ask()
+        run.tell(x[:1], -np.sum(np.abs(x[:1] - 0.3), axis=1))
+        if look:
+            run.result()
+        run.skip(x[1:])
+        return run.result(), len(x) - 1, run, x
+
+    (plain, failed, run, x), (looked, *_) = run_with(False), run_with(True)
+    assert plain.n_skipped == looked.n_skipped == failed > 0
+    assert plain.error_parts == looked.error_parts
+    with pytest.raises(ValueError, match="not waiting for a value"):
+        run.skip(x[1:])
+
+
+@pytest.mark.parametrize("deep", [1e30, 1e90])
+@pytest.mark.parametrize("n", [5, 8])
+def test_likelihoods_of_any_depth_have_a_number_and_say_that_it_is_open(deep, n):
+    with pytest.warns(RuntimeWarning, match="not found"):
+        found = fwbq.evidence(
+            lambda x: -deep * np.sum((x - [0.3, 0.6]) ** 2, axis=1), fwbq.Gaussian([0.0, 0.0], np.eye(2)), n=n, rng=0,
+            progress=False,
+        )  # fmt: skip
+    assert np.isfinite(found.log_evidence) and found.sd > 1e20

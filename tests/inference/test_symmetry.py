@@ -50,6 +50,32 @@ def test_no_more_than_asked_for_and_all_labels_of_two_components_first():
     assert np.allclose(found[1](np.array([[1.0, 2.0, 3.0, 4.0]])), [2.0, 1.0, 4.0, 3.0])
 
 
+def test_few_evaluations_have_none_for_images():
+    assert exchanges(space_of(fwbq.Gaussian(np.zeros(4), np.eye(4))), 0) == []
+    run = fwbq.EvidenceRun(fwbq.Gaussian(np.zeros(4), np.eye(4)), n=24, rng=0)
+    purposes = []
+    while run.n_evaluations < 24:
+        x = run.ask(24 - run.n_evaluations)
+        run.tell(x, -np.sum((x - [0.5, -0.5, 1.0, -1.0]) ** 2, axis=1) / 0.02)
+        purposes.append(run._events[-2].purpose)
+    assert "images" not in purposes
+
+
+def test_a_saved_run_keeps_its_symmetry_where_points_round_otherwise(tmp_path):
+    f = mixture((-3.0, 3.0), 12, 0)
+    run = fwbq.EvidenceRun(fwbq.Gaussian([0.0, 0.0], 9.0 * np.eye(2)), n=60, rng=0)
+    while not run._climbs._exchanges:
+        x = run.ask()
+        run.tell(x, f(x))
+    for event in run._events:
+        if event.purpose == "images":
+            event.z[:] = np.nextafter(event.z, np.inf)
+    run.save(tmp_path / "run.json")
+    again = fwbq.EvidenceRun.load(tmp_path / "run.json")
+    assert len(again._climbs._exchanges) == 1
+    assert len(again._climbs.modes) == len(run._climbs.modes) == 2
+
+
 def test_the_image_of_a_mode_has_the_same_values_at_exchanged_points():
     space = space_of(fwbq.Gaussian(np.ones(3), np.eye(3) + 0.5))
     rng = np.random.default_rng(0)

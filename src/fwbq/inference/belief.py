@@ -74,7 +74,10 @@ class Belief:
         return self.surrogate.whitening
 
     def log_positive(self, z: Array) -> Array:
-        """Return the log probability that the likelihood is positive at points z (n, d)."""
+        """Return the log probability that the likelihood is positive at points z (n, d); small ones are discounted.
+
+        A probability p far below `_FAINT` counts as p^2 / `_FAINT`.
+        """
         if self.sign is None:
             return np.zeros(len(z))
         p = self.sign.probability(self.whitening.forward(z))
@@ -83,9 +86,10 @@ class Belief:
     def log_joint(self, z: Array, surrogate: Surrogate | None = None) -> Array:
         """Return the expected log joint density at points z (n, d), capped `RISE` above the largest likelihood seen.
 
-        Far out, where the process does not know the density to some natural logarithms, its mean is lowered by what the
-        standard deviation exceeds them: a process of long length-scales extrapolates like a polynomial, and would put
-        the mass where it knows nothing.
+        Beyond the boundary of the support, where the likelihood is more likely zero than positive, it is capped at the
+        largest value seen. Far out, where the process does not know the density to some natural logarithms, its mean is
+        lowered by what the standard deviation exceeds them: a process of long length-scales extrapolates like a
+        polynomial, and would put the mass where it knows nothing.
         """
         process = surrogate or self.surrogate
         prior = self.space.log_prior(z)

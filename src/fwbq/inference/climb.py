@@ -179,7 +179,7 @@ class Climb:
         else:
             local, s, rise = leading, leading.step(1.0), 0.0
         self.model = around.unscaled(local)
-        if local.concave and max(rise, local.gain()) < _GAIN:
+        if local.concave and self.model.concave and max(rise, local.gain()) < _GAIN:
             return self._stencil(self.model)
         if self._failed:
             self._failed = False

@@ -39,9 +39,10 @@ _MOST_STARTS, _PER_DEEP = 10, 50
 #: starts wait: on the eight parameters of a Lotka-Volterra model nearly every spread point is one.
 _MANY_STARTS = 3
 #: One image of the top under an exchange of parameters is evaluated for every so many evaluations planned; likelihoods
-#: there and at the top are the same if they differ by less than the second number, relative to their size: sums in
-#: another order differ by rounding. Six components have 720 modes, more than can be described: no more than the last.
-_PER_IMAGE, _SAME, _MOST_MODES = 25, 1e-9, 24
+#: there and at the top are the same if they differ by less than the second number, relative to their size, and by no
+#: more than the third: sums in another order differ by rounding. Six components have 720 modes, more than can be
+#: described: no more than the last.
+_PER_IMAGE, _SAME, _MOST_ROUNDING, _MOST_MODES = 25, 1e-9, 1e-3, 24
 #: Exploring points that are no data for the surrogate are starts until so many climbs from them ended on known ground:
 #: where all tails are higher than expected, two climbs say so.
 _VAIN = 2
@@ -186,24 +187,27 @@ class Climbs:
         if not self.modes or self._starts is None:
             return None
         best = known.z[int(np.argmax(known.joint))]
-        found = [(exchange, exchange(best[None])[0]) for exchange in exchanges(known.space, self._n // _PER_IMAGE)]
-        return [(exchange, z) for exchange, z in found if not any(mode.holds(z) for mode in self.modes)]
+        most = min(self._n // _PER_IMAGE, self._n - len(known))
+        found = [(exchange, exchange(best[None])[0]) for exchange in exchanges(known.space, most)]
+        found = [(exchange, z) for exchange, z in found if not any(mode.holds(z) for mode in self.modes)]
+        # Of exchanges that put the point to the same place one is enough.
+        places = known.space.to_user(np.array([z for _, z in found]).reshape(-1, known.dim)) + 0.0
+        return [found[i] for i in np.sort(np.unique(places, axis=0, return_index=True)[1])]
 
-    def compare(self, asked: list[tuple[Exchange, Array]], known: Known, z: Array, values: Array) -> None:
+    def compare(self, asked: list[Exchange], known: Known, z: Array, values: Array) -> None:
         """Take in the log likelihoods (k,) at images z (k, d) of the highest point; they are about to be added.
 
-        Where the likelihood is the same the exchange is a symmetry: what is a mode here is one there. Elsewhere a climb
-        begins if the modes do not explain the value.
+        Where the likelihood is the same the exchange (one for each image) is a symmetry: what is a mode here is one
+        there. Elsewhere a climb begins if the modes do not explain the value.
         """
         best = float(known.values[int(np.argmax(known.joint))])
         joint = values + known.space.log_prior(z)
         starts: list[int] = []
-        for exchange, place in asked:
-            for i in np.flatnonzero(np.all(z == place, axis=1)):
-                if abs(values[i] - best) <= _SAME * (1.0 + abs(best)):
-                    self._exchanges.append(exchange)
-                elif np.isfinite(joint[i]) and joint[i] > self._worth(known.dim):
-                    starts.append(len(known) + int(i))
+        for i, exchange in enumerate(asked):
+            if abs(values[i] - best) <= min(_SAME * (1.0 + abs(best)), _MOST_ROUNDING):
+                self._exchanges.append(exchange)
+            elif np.isfinite(joint[i]) and joint[i] > self._worth(known.dim):
+                starts.append(len(known) + i)
         for mode in [mode for mode in self.modes if mode.climbs]:
             for exchange in self._exchanges:
                 self._add(exchange.image(mode))

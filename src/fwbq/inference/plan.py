@@ -71,6 +71,11 @@ class Plan:
         """Which points look for modes that nobody has seen, (k,)."""
         return np.arange(len(self.x)) >= len(self.x) - self.exploring
 
+    @property
+    def given_up(self) -> NDArray[np.bool_]:
+        """Which points were given up, (k,)."""
+        return np.isnan([self.values.get(key, 0.0) for key in self.keys])
+
     def take(self, most: int | None) -> Array:
         """Hand out the next points, at most so many."""
         stop = len(self.x) if most is None else min(len(self.x), self.asked + most)

@@ -44,9 +44,7 @@ DEFAULT_N = 200
 _GROWTH = 0.1
 #: The exploring points come this many times faster than their share, so that what they find can still be climbed.
 _AHEAD = 4.0
-
-
-#: A log likelihood below this is that of zero: its square would overflow, and nothing is lost.
+#: A log likelihood below this is that of zero: squares of what is deeper overflow, and nothing is lost.
 _NOTHING = -1e100
 #: Two values of one point that differ by less, relative to the larger of one and their size, are the same but for
 #: rounding: a vectorised function may round otherwise among other points.
@@ -165,7 +163,7 @@ class EvidenceRun:
         self._images: list[tuple[Exchange, Array]] | None = None
         self._explored = 0  # points that looked for modes nobody has seen
         self._exhausted = False
-        self._answer: tuple[int, Evidence] | None = None
+        self._answer: tuple[tuple[int, int], Evidence] | None = None
 
     def __repr__(self) -> str:
         return f"<EvidenceRun of {self.dim} parameter{'s' if self.dim > 1 else ''}: {self.n_evaluations} values known>"
@@ -282,7 +280,8 @@ class EvidenceRun:
             plan = self._plan
             asked = set() if plan is None else {row.tobytes() for row in plan.x[: plan.asked] + 0.0}
             for row in x:
-                if row.tobytes() not in asked or row.tobytes() in self._told:
+                given_up = plan is not None and np.isnan(plan.values.get(row.tobytes(), 0.0))
+                if row.tobytes() not in asked or row.tobytes() in self._told or given_up:
                     raise ValueError(
                         f"`points` has {row.tolist()}, which is not waiting for a value: skip points that `ask` "
                         "returned last and that were not told"
@@ -366,6 +365,9 @@ class EvidenceRun:
         for event in history.events:
             if event.kind == "tell":
                 run._take_in(event.x, event.values)
+            elif event.kind == "skip":
+                run._lost = np.vstack([run._lost, run._space.from_user(event.x)])
+                run._skipped += len(event.x)
         return run
 
     @one_blas_thread
@@ -410,7 +412,8 @@ class EvidenceRun:
                 start += size
         z, x, aside = plan.z[rows], plan.x[rows], aside[rows]
         if plan.kind == "images":
-            self._climbs.compare(self._images or [], self._known, z, values)
+            asked = self._images or []
+            self._climbs.compare([asked[row][0] for row in rows], self._known, z, values)
         if plan.kind == "round":
             assert belief is not None
             near = z[~aside]
@@ -532,25 +535,25 @@ class EvidenceRun:
             return self._current().ending(reason, tol)
 
     def _current(self) -> Evidence:
-        """Return the evidence given all values, computed once for each number of them."""
+        """Return the evidence given all values, computed once for each number of them and of failures."""
         n = self.n_evaluations
-        if self._answer is None or self._answer[0] != n:
-            known, fresh = self._known, self._fresh
+        state = n, self._skipped
+        if self._answer is None or self._answer[0] != state:
+            known, fresh, lost = self._known, self._fresh, self._lost
             if self._plan is not None:
                 # The values of a batch count even while other points of it are still being evaluated.
                 rows, values = self._plan.known()
                 z, around = self._plan.z[rows], self._plan.looks_around[rows]
                 known = known.joined(z, self._plan.x[rows], values, self._deep(z, values, around))
+                lost = np.vstack([lost, self._plan.z[self._plan.given_up]])
             if not len(known):
                 raise ValueError("no log likelihood is known yet: call `ask` and `tell` first")
             view = self._look(known) if known.positive.any() else None
             if self._plan is not None:
                 self._fresh = fresh
-            conclusion = Conclusion(
-                known, self._lost, self._climbs, self._probes, self._residuals.inflation, self._quick
-            )
+            conclusion = Conclusion(known, lost, self._climbs, self._probes, self._residuals.inflation, self._quick)
             answer = conclusion.evidence(view, self._seed(3, n), self._seed(4, n), self._skipped, self._n)
-            self._answer = n, answer
+            self._answer = state, answer
         return self._answer[1]
 
 

@@ -48,34 +48,31 @@ def exchanges(space: Space, most: int) -> list[Exchange]:
     """Return up to `most` exchanges of parameters that leave the prior as it is, the likelier ones first.
 
     First all labels of two components at once, with the parameters of one next to each other (a1, k1, a2, k2) or those
-    of one kind (a1, a2, k1, k2); then single pairs, then two pairs at a time.
+    of one kind (a1, a2, k1, k2); then single pairs, then two of these at a time.
     """
     d = space.dim
-    if d < 2 or space.support is not None:
+    if d < 2 or most < 1 or space.support is not None:
         return []
-    pairs = list(combinations(range(d), 2))
-    swaps: list[tuple[tuple[int, int], ...]] = []
-    if d % 2 == 0 and d > 2:
-        swaps.append(tuple((i, i + d // 2) for i in range(d // 2)))
-        swaps.append(tuple((i, i + 1) for i in range(0, d, 2)))
-    swaps += [(pair,) for pair in pairs]
-    swaps += [(a, b) for a, b in combinations(pairs, 2) if not set(a) & set(b)]
     z = np.random.default_rng(0).standard_normal((_TRIED, d))
-    found: list[Exchange] = []
-    seen: set[tuple[int, ...]] = set()
-    for swap in swaps:
+    found: dict[tuple[int, ...], Exchange] = {}
+
+    def tried(*swap: tuple[int, int]) -> bool:
         order = np.arange(d)
         for i, j in swap:
             order[i], order[j] = j, i
-        if tuple(order) in seen:
-            continue
-        seen.add(tuple(order))
-        exchange = _exchange(space, order, z)
+        exchange = None if len(found) >= most else _exchange(space, order, z)
         if exchange is not None:
-            found.append(exchange)
-        if len(found) == most:
-            break
-    return found
+            found.setdefault(tuple(order.tolist()), exchange)
+        return exchange is not None
+
+    if d % 2 == 0 and d > 2:
+        tried(*((i, i + d // 2) for i in range(d // 2)))
+        tried(*((i, i + 1) for i in range(0, d, 2)))
+    alike = [pair for pair in combinations(range(d), 2) if tried(pair)]
+    for a, b in combinations(alike, 2):
+        if not set(a) & set(b):
+            tried(a, b)
+    return list(found.values())
 
 
 def _exchange(space: Space, order: NDArray[np.intp], z: Array) -> Exchange | None:

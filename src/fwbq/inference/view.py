@@ -31,6 +31,9 @@ _FEW = (256, 4)
 _REFIT = 1.1
 #: The surrogate sees mass where it is within this share of the depth beyond which values carry a noise.
 _SEEN = 0.5
+#: The steepest slope that whitens, in natural logarithms for a standard deviation of the prior: a millionth of that is
+#: as narrow as a posterior can be told apart in double precision.
+_STEEPEST = 1e6
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,5 +138,6 @@ def _whitening(known: Known, z: Array, g: Array, climbs: Climbs, last: View | No
     # At a boundary of the support the density falls with a slope: that of an exponential distribution is the inverse of
     # its standard deviation.
     slope = peak.slope + peak.curvature @ step
+    slope = slope * min(1.0, _STEEPEST / max(float(np.linalg.norm(slope)), 1.0))
     cov = np.linalg.inv((axes * values) @ axes.T + np.outer(slope, slope))
     return Whitening(z[best] + step, lower_root(cov))
