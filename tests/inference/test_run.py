@@ -1,5 +1,6 @@
 """The dialogue: the same answer in whatever portions and order the values come, and whoever looks in between."""
 
+import contextlib
 import re
 
 import numpy as np
@@ -389,3 +390,19 @@ def test_likelihoods_of_any_depth_have_a_number_and_say_that_it_is_open(deep, n)
             progress=False,
         )  # fmt: skip
     assert np.isfinite(found.log_evidence) and found.sd > 1e20
+
+
+def test_failures_are_kept_by_a_run_that_goes_on_with_other_points(tmp_path):
+    run = fwbq.EvidenceRun(fwbq.Gaussian([0.0, 0.0], np.eye(2)), n=40, rng=0)
+    x = run.ask()
+    run.tell(x[2:], -np.sum(x[2:] ** 2, axis=1))
+    run.skip(x[:2])
+    plan = run._events[0]
+    run._events[0] = type(plan)(plan.kind, plan.x, plan.z, plan.values, "round")  # not what this version plans first
+    for name in ("once.json", "twice.json"):
+        run.save(tmp_path / name)
+        with contextlib.ExitStack() as stack:
+            if name == "once.json":
+                stack.enter_context(pytest.warns(RuntimeWarning, match="chooses other points"))
+            run = fwbq.EvidenceRun.load(tmp_path / name)
+        assert run.result().n_skipped == len(run._lost) == 2

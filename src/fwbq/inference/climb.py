@@ -90,8 +90,8 @@ class Climb:
     deep : bool
         Whether a further climb began so deep below the top that its start says nothing of the known mass.
     toward : (d,) array or None
-        A known mode: a further climb begins with points on the way to it, and ends there if these fall from the mode on
-        as those of a log-concave density do.
+        A known mode: a further climb begins with points on the way to it, and ends there if these say that the start is
+        on the slope of that mode.
     height : float or None
         Log joint density at that mode.
     joined : int

@@ -188,7 +188,7 @@ class Posterior:
         prior = np.einsum("qm,qm->m", tilt, K @ tilt)
         there = surrogate.predict(z)
         process = surrogate.amplitude * there.weighted_variance(tilt, prior)
-        # Second order: where the process is uncertain, the density is higher on average than its exponential mean.
+        # Second order: where the process is uncertain, the mean of its exponential is larger than that of its mean.
         bounded = np.minimum(surrogate.amplitude * there.variance(np.diagonal(K)), EXPANDED)
         curvature = self.terms.inflation * 0.5 * bounded @ tilt
         base = self.belief.log_joint(z)

@@ -291,11 +291,13 @@ class EvidenceRun:
     def _give_up(self, x: Array) -> None:
         """Give up points that were checked."""
         self._note("skip", x)
-        if self._plan is not None:
-            for row in x:
-                self._plan.values[row.tobytes()] = np.nan
-            self._skipped += len(x)
-            self._digest(self._plan)
+        self._skipped += len(x)
+        if self._plan is None:  # of a run that was read, and had planned them
+            self._lost = np.vstack([self._lost, self._space.from_user(x)])
+            return
+        for row in x:
+            self._plan.values[row.tobytes()] = np.nan
+        self._digest(self._plan)
 
     # Saving and loading
 
@@ -366,8 +368,7 @@ class EvidenceRun:
             if event.kind == "tell":
                 run._take_in(event.x, event.values)
             elif event.kind == "skip":
-                run._lost = np.vstack([run._lost, run._space.from_user(event.x)])
-                run._skipped += len(event.x)
+                run._give_up(event.x)
         return run
 
     @one_blas_thread
