@@ -8,7 +8,7 @@ from scipy.optimize import approx_fprime, minimize
 
 import fwbq
 from fwbq.designs import Design, optimal
-from fwbq.studies.simulation import mixture
+from fwbq.paper.simulation import mixture
 
 
 @pytest.fixture(scope="module")

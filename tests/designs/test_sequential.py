@@ -1,13 +1,15 @@
 """SBQ against references, against the greedy rule by brute force, and by its relations."""
 
+import gc
 import warnings
+import weakref
 
 import numpy as np
 import pytest
 
 import fwbq
-from fwbq.designs import partial_cholesky
-from fwbq.studies.simulation import mixture
+from fwbq.paper.simulation import mixture
+from fwbq.process import greedy as remaining
 
 
 def measure_of(name, reference):
@@ -101,7 +103,7 @@ class TestDefinition:
 
     def test_blocks_of_rows_change_nothing(self, gaussian, monkeypatch):
         whole = fwbq.SBQ(gaussian, candidates=300, rng=0).take(40)
-        monkeypatch.setattr(partial_cholesky, "BLOCK_ROWS", 7)
+        monkeypatch.setattr(remaining, "BLOCK_ROWS", 7)
         assert np.array_equal(fwbq.SBQ(gaussian, candidates=300, rng=0).take(40), whole)
 
 
@@ -119,8 +121,8 @@ class TestRelations:
         design = fwbq.SBQ(gaussian, candidates=100, rng=0)
         design.take(10)
         calls = []
-        add = partial_cholesky.PartialCholesky.add
-        monkeypatch.setattr(partial_cholesky.PartialCholesky, "add", lambda self, j: calls.append(j) or add(self, j))
+        add = remaining.RemainingCovariance.add
+        monkeypatch.setattr(remaining.RemainingCovariance, "add", lambda *given: calls.append(given[1]) or add(*given))
         design.take(10)
         design.take(14)
         assert len(calls) == 4
@@ -298,3 +300,16 @@ def test_the_units_of_the_kernel_do_not_matter(variance, prior_mean):
         for v in (1.0, variance)
     ]
     assert np.array_equal(*points)
+
+
+def test_the_factor_is_freed_with_its_design(gaussian):
+    """It may take gigabytes: nothing may hold it until the search for circles of references comes by."""
+    gc.disable()
+    try:
+        design = fwbq.SBQ(gaussian, candidates=50, rng=0, known=[[0.0, 0.0]])
+        design.take(3)
+        factor = weakref.ref(design._factor)
+        del design
+        assert factor() is None
+    finally:
+        gc.enable()

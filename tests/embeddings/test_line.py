@@ -21,6 +21,10 @@ CLOSED = {
     (fwbq.PeriodicSobolev, UniformOnInterval): embeddings.SobolevUniform,
     **{(k, NormalOnInterval): embeddings.MaternNormal for k in (fwbq.Matern12, fwbq.Matern32, fwbq.Matern52)},
     **{(k, UniformOnInterval): embeddings.MaternUniform for k in (fwbq.Matern12, fwbq.Matern32, fwbq.Matern52)},
+    **{
+        (fwbq.Anova, p): embeddings.AnovaLine  # that of its kernel, and a constant
+        for p in (NormalOnInterval, UniformOnInterval, DistributionDensity)
+    },
 }
 DENSITIES = [
     NormalOnInterval(0.2, 0.5, 0.0, 1.0),
@@ -63,7 +67,7 @@ class TestRegistry:
     @pytest.mark.parametrize(
         "kernel",
         [fwbq.ExpQuad(0.7), fwbq.Matern12(0.7), fwbq.Matern32(0.7), fwbq.Matern52(0.7), fwbq.PeriodicSobolev(1),
-         fwbq.ExpQuad(1.0) * fwbq.Matern32(2.0)],
+         fwbq.ExpQuad(1.0) * fwbq.Matern32(2.0), fwbq.Anova(fwbq.Matern32(0.7), 0.3)],
         ids=lambda k: type(k).__name__,
     )  # fmt: skip
     def test_what_has_no_closed_form_is_by_quadrature(self, kernel, p):
@@ -229,3 +233,8 @@ class TestAccuracy:
         )
         assert 0.0 < line.accuracy < 1e-13
         assert abs(line.variance() - value) <= line.accuracy * value + error
+
+
+@pytest.mark.parametrize("law", [stats.beta(0.5, 1.5), stats.beta(0.5, 0.5), stats.beta(1.5, 0.5)])
+def test_the_accuracy_of_a_density_that_is_a_peak_at_one_end_is_known(law):
+    assert 0.0 <= embed_line(fwbq.Matern32(0.4), DistributionDensity(law)).accuracy < 1e-10

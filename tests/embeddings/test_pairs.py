@@ -230,7 +230,12 @@ def rff(dim):
     return fwbq.RandomFourier(fwbq.ExpQuad(0.7, 1.3), 7, dim, rng=3)
 
 
+ONE = (lambda r, x, y: 1 + 0 * r, lambda r, x, y: 0 * r)
 FAMILIES = {
+    fwbq.Anova: [
+        (fwbq.Anova(fwbq.ExpQuad(0.6, 1.4), 0.4), plus(1.0, ONE, 0.4, exp_quad(0.6)), 0.6),
+        (fwbq.Anova(fwbq.Matern32(0.6, 3.5), 2.5, order=2), plus(1.0, ONE, 2.5, matern(3, 0.6)), 0.6),
+    ],
     fwbq.ExpQuad: [(fwbq.ExpQuad(0.6, 1.7), times_number(1.7, exp_quad(0.6)), 0.6)],
     fwbq.Matern12: [(fwbq.Matern12(0.6), matern(1, 0.6), 0.6)],
     fwbq.Matern32: [(fwbq.Matern32(2.0, 0.5), times_number(0.5, matern(3, 2.0)), 2.0)],
@@ -309,9 +314,12 @@ def line_measures(kernel, measure):
 
 
 NAMED = {  # pairs with tests of their own below
+    *((fwbq.kernels.Transported, measure) for measure in (fwbq.Copula, fwbq.MultivariateT, fwbq.Product)),
     (fwbq.kernels.Warped, fwbq.Product),
     (fwbq.kernels.Whitened, fwbq.Gaussian),
     (fwbq.kernels.Kernel, fwbq.Empirical),
+    # Any class of stationary kernels: tests/kernels/test_registry.py.
+    *((fwbq.kernels.Stationary, m) for m in (fwbq.Gaussian, fwbq.TruncatedGaussian, fwbq.Uniform, fwbq.Product)),
     (fwbq.RandomFourier, fwbq.Empirical),
     *((fwbq.Stein, measure) for measure in (fwbq.Gaussian, fwbq.GaussianMixture, fwbq.TruncatedGaussian)),
     *((fwbq.Stein, measure) for measure in (fwbq.Product, fwbq.Empirical, fwbq.Measure)),

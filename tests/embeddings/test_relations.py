@@ -288,7 +288,7 @@ def test_refusals_say_what_can_be_done(kernel, measure, reason):
 def test_bad_arguments():
     with pytest.raises(TypeError, match="`kernel` must be a Kernel"):
         fwbq.embed("ExpQuad", fwbq.Gaussian(0.0, 1.0))
-    with pytest.raises(TypeError, match="`measure` must be a Measure"):
+    with pytest.raises(TypeError, match="`measure` must be a distribution with its parameters"):
         fwbq.embed(fwbq.ExpQuad(1.0), stats.norm)
     with pytest.raises(ValueError, match="dimension"):
         fwbq.embed(fwbq.ExpQuad([1.0, 2.0]), fwbq.Gaussian(0.0, 1.0))

@@ -4,6 +4,7 @@ import json
 import math
 import pickle
 import tracemalloc
+from itertools import combinations
 
 import mpmath as mp
 import numpy as np
@@ -14,6 +15,7 @@ from scipy import stats
 
 from fwbq import kernels
 from fwbq.kernels import (
+    Anova,
     ExpQuad,
     InverseMultiquadric,
     Matern12,
@@ -74,6 +76,23 @@ def mp_kernel(kernel):
             return mp.fprod(1 + 2 * term for term in terms)
 
         return periodic
+    if isinstance(kernel, Anova):
+        g = MP_1D[type(kernel.kernel)]
+
+        def anova(x, y):
+            lengths, weights = kernel.kernel.lengthscales(len(x)), kernel.weights(len(x))
+            a = [
+                mp.mpf(float(w)) * g(abs(s - t) / mp.mpf(float(c)))
+                for s, t, c, w in zip(x, y, lengths, weights, strict=True)
+            ]
+            most = len(x) if kernel.order is None else kernel.order
+            sets = [s for q in range(most + 1) for s in combinations(range(len(x)), q)]
+            total = mp.fsum(mp.fprod(a[i] for i in s) for s in sets)
+            return (
+                mp.mpf(kernel.variance) * total / mp.fsum(mp.fprod(mp.mpf(float(weights[i])) for i in s) for s in sets)
+            )
+
+        return anova
     if isinstance(kernel, RandomFourier):
 
         def fourier(x, y):
@@ -149,6 +168,10 @@ LEAVES = STATIONARY | {
     "PeriodicSobolev 1": PeriodicSobolev(1),
     "PeriodicSobolev 2": PeriodicSobolev(2),
     "PeriodicSobolev 3": PeriodicSobolev(3),
+    "Anova": Anova(ExpQuad(ARD, 1.7), [0.4, 3.0]),
+    "Anova Matern12": Anova(Matern12(0.9), 0.5),
+    "Anova of order 1": Anova(Matern52(ARD, 0.6), [0.4, 3.0], order=1),
+    "Anova of order 2": Anova(Matern32(ARD), 2.0, order=2),
     "InverseMultiquadric": InverseMultiquadric(ARD, 1.7),
     "RandomFourier ExpQuad": RandomFourier(ExpQuad(ARD, 2.0), 30, 2, rng=1),
     "RandomFourier Matern": RandomFourier(Matern52(0.9), 20, 2, rng=2),
@@ -290,7 +313,6 @@ def test_huge_distances_give_zero_without_a_warning(kernel):
     x, y = np.array([[1e300, -1e308]]), np.array([[-1e308, 1e300], [0.0, 0.0]])
     assert np.array_equal(kernel(x, y), np.zeros((1, 2)))
     assert np.array_equal(kernel.gradient(x, y), np.zeros((1, 2, 2)))
-    assert np.array_equal(kernel.lengthscale_gradient(x, y, 0), np.zeros((1, 2)))
 
 
 def test_many_dimensions_do_not_overflow():
@@ -299,50 +321,14 @@ def test_many_dimensions_do_not_overflow():
         assert np.array_equal(kernel(x), np.eye(2))
 
 
-@each_stationary
-def test_lengthscale_gradient_matches_differentiation(kernel, xy):
-    x, y = xy
-    for i in range(2):
-        lengths = kernel.lengthscales(2)
-
-        def at(t, lengths=lengths, i=i):
-            g = MP_1D[type(kernel)]
-            return lambda a, b: (
-                mp.mpf(kernel.variance)
-                * mp.fprod(
-                    g(abs(a[c] - b[c]) / (mp.mpf(float(lengths[c])) * (mp.exp(t) if c == i else 1))) for c in range(2)
-                )
-            )
-
-        expected = exact(lambda a, b: mp.diff(lambda t: at(t)(a, b), 0), x, y)
-        assert np.allclose(kernel.lengthscale_gradient(x, y, i), expected, rtol=1e-12, atol=1e-15)
-
-
-def test_lengthscale_gradient_of_composites_scales_all_parts(xy):
-    x, y = xy
-    h = 1e-3
-
-    def build(t, i):
-        factor = np.where(np.arange(2) == i, np.exp(t), 1.0)
-        features = RandomFourier.from_frequencies(ExpQuad(1.0), frequencies / factor, phases)
-        return 0.7 * ExpQuad(np.array(ARD) * factor) * Matern52(factor) + Matern32(0.5 * factor) + features
-
-    rng = np.random.default_rng(6)
-    frequencies, phases = rng.normal(size=(9, 2)), rng.uniform(0, 6, 9)
-    for i in range(2):
-        slope = sum(c * (build(m * h, i)(x, y) - build(-m * h, i)(x, y)) for m, c in STENCIL.items()) / h
-        assert np.allclose(build(0.0, i).lengthscale_gradient(x, y, i), slope, rtol=1e-10, atol=1e-11)
-    for kernel in (PeriodicSobolev(1), Stein(ExpQuad(1.0), score)):
-        with pytest.raises(NotImplementedError, match="length-scale"):
-            kernel.lengthscale_gradient(x, y, 0)
-
-
 @pytest.mark.parametrize(
     "name",
     [
         name
         for name in SAVED
-        if name not in ("sum", "warped", "whitened", "InverseMultiquadric") and "Fourier" not in name
+        if name not in ("sum", "warped", "whitened", "InverseMultiquadric")
+        and "Fourier" not in name
+        and "order" not in name
     ],
 )
 def test_factors_multiply_to_the_kernel(name, xy):
@@ -361,6 +347,7 @@ def test_kernels_that_do_not_factor_say_so():
     assert (2.0 * RandomFourier(ExpQuad(1.0), 4, 2, rng=0)).factors(2) is None
     assert Stein(ExpQuad(1.0), score).factors(2) is None
     assert InverseMultiquadric(1.0).factors(2) is None
+    assert Anova(ExpQuad(1.0), order=2).factors(3) is None
     total = ExpQuad(1.0) + Matern12(1.0)
     assert total.factors(1) == (total,)
     with pytest.raises(ValueError, match="`dim`"):
@@ -527,20 +514,6 @@ def test_compositions_are_kernels(first, second, scale, seed):
         assert np.array_equal(K, K.T)
         assert np.linalg.eigvalsh(K)[0] > -1e-12 * np.trace(K)
         assert np.allclose(kernel.diag(x), np.diagonal(K), rtol=1e-14)
-
-
-def test_inverse_multiquadric_lengthscale_gradient(xy):
-    x, y = xy
-    h = 1e-2
-    for i in range(2):
-
-        def at(step, i=i):
-            lengths = np.array(ARD)
-            lengths[i] *= np.exp(step)
-            return InverseMultiquadric(lengths, 1.7)(x, y)
-
-        slope = sum(c * (at(m * h) - at(-m * h)) for m, c in STENCIL.items()) / h
-        assert np.allclose(InverseMultiquadric(ARD, 1.7).lengthscale_gradient(x, y, i), slope, rtol=1e-10, atol=1e-11)
 
 
 def test_inverse_multiquadric_vanishes_far_away_without_a_warning():

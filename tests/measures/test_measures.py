@@ -192,7 +192,7 @@ def test_scores_of_scipy_distributions(distribution):
     h = 1e-3 * measure.scale[0]
     slope = sum(c * (measure.log_density(x + m * h) - measure.log_density(x - m * h)) for m, c in STENCIL.items()) / h
     assert np.allclose(measure.score(x)[:, 0], slope, rtol=1e-8, atol=1e-8 / measure.scale[0])
-    assert sorted(measures.product._SCORES) == sorted(p.dist.name for p in SCORED)
+    assert sorted(measures.univariate._SCORES) == sorted(p.dist.name for p in SCORED)
 
 
 @each_continuous
@@ -419,7 +419,7 @@ def test_a_measure_prints_on_one_short_line():
 def test_the_measures_are_public():
     assert all(
         getattr(fwbq, name) is getattr(measures, name)
-        for name in set(measures.__all__) - {"Warp", "as_measure", "from_spec"}
+        for name in set(measures.__all__) - {"Univariate", "Warp", "as_measure", "as_prior", "from_spec"}
     )
 
 

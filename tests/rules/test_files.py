@@ -307,3 +307,22 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, suffix, monkeypatch):
         a_rule(n=5).save(path)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == [path.name]
+
+
+def test_an_npz_file_that_was_edited_and_zipped_anew_is_refused(tmp_path):
+    """The checksum of the zip format is made anew by every program that writes one."""
+    path = tmp_path / "rule.npz"
+    a_rule(n=3).save(path)
+    with np.load(path) as file:
+        content = dict(file)
+    for name in ("points", "weights"):
+        np.savez(path, **{**content, name: content[name] + 1e-3})
+        with pytest.raises(ValueError, match="its checksum is missing or does not fit"):
+            fwbq.load_rule(path)
+    header = json.loads(str(content["header"]))
+    for changed in ({**header, "mmd2": 0.0}, {key: header[key] for key in header if key != _files.CHECKSUM}):
+        np.savez(path, **{**content, "header": np.array(json.dumps(changed))})
+        with pytest.raises(ValueError, match="its checksum is missing or does not fit"):
+            fwbq.load_rule(path)
+    np.savez(path, **content)
+    assert_same(fwbq.load_rule(path), a_rule(n=3))

@@ -204,7 +204,7 @@ class Design(PointSequence):
         import pandas as pd
 
         trace = self.trace
-        columns = {f"x{i + 1}": x for i, x in enumerate(self._points[: len(trace)].T)}
+        columns = dict(zip(self._embedding.measure.names, self._points[: len(trace)].T, strict=True))
         record = {"gap": trace.gap, "mmd2": trace.mmd2, "step": trace.step, "index": trace.index}
         return pd.DataFrame({**columns, **record})
 

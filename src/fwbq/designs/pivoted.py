@@ -147,18 +147,13 @@ class PivotedDesign(Design):
 
     def _choose(self, j: int) -> None:
         """Make candidate `j` a point: one row of the factor, and the residuals of the mean element and of one."""
-        mean, one = self._mean[j], None if self._one is None else self._one[j]
-        row, pivot = self._factor.add(j)
-        a = float(mean / pivot)
-        np.multiply(row, a, out=self._work)
-        self._mean -= self._work
-        self._aa += a * a
-        if self._one is not None and one is not None:
-            b = float(one / pivot)
-            np.multiply(row, b, out=self._work)
-            self._one -= self._work
+        if self._one is None:
+            (a,) = map(float, self._factor.add(j, self._mean))
+        else:
+            a, b = map(float, self._factor.add(j, self._mean, self._one))
             self._ab += a * b
             self._bb += b * b
+        self._aa += a * a
 
     @abstractmethod
     def _pick(self) -> int | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -108,10 +110,49 @@ def _bit_reverse(i: Any) -> Any:
     return out
 
 
+@cache
+def _load_direction_numbers() -> None:
+    """Load the table on which SciPy's Sobol sequences rest, so that an interruption or a fault on the way is raised.
+
+    SciPy loads it with the first sequence of a process, in a function that cannot raise: an exception there is printed
+    and ignored, and every point of the sequence is then the same.
+    """
+    tables = import_module("scipy.stats._sobol")
+    load = getattr(tables, "get_poly_vinit", None)
+    if load is None:  # a private name: without it `_checked` is what remains
+        return
+    for kind in ("poly", "vinit"):
+        try:
+            load(kind, np.uint32)
+        except BaseException:
+            # SciPy 1.13 keeps the table it had begun, and takes it for a whole one the next time.
+            for begun in ("_poly_dict", "_vinit_dict"):
+                getattr(tables, begun, {}).clear()
+            raise
+
+
+def _checked(engine: Any) -> Any:
+    """Return a Sobol sequence at its beginning, of which the first two points differ as they must.
+
+    Their first binary digits differ in every coordinate, whatever the scrambling.
+    """
+    first, second = engine.random(2)
+    if not np.all((first < 0.5) != (second < 0.5)):
+        raise RuntimeError(
+            "SciPy's Sobol sequence repeats its points: its table of direction numbers could not be read, perhaps "
+            "because of an interruption or too many open files. Try again, or install SciPy anew"
+        )
+    engine.reset()
+    return engine
+
+
 def scrambled_engine(sequence: str, dim: int, generator: np.random.Generator) -> Any:
     """Return a scrambled scipy sequence; scipy renamed the keyword `seed` to `rng` in 1.15."""
     from scipy.stats import qmc
 
     kind: Any = qmc.Sobol if sequence == "sobol" else qmc.Halton
     keyword = "rng" if "rng" in inspect.signature(kind).parameters else "seed"
-    return kind(dim, scramble=True, **{keyword: generator})
+    if sequence == "sobol":
+        _load_direction_numbers()
+    engine = kind(dim, scramble=True, **{keyword: generator})
+    return _checked(engine) if sequence == "sobol" else engine

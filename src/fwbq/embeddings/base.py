@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from .. import _html, _validate
 from .._validate import Array
-from ..kernels import Kernel
+from ..kernels import Kernel, Stationary
 from ..measures import Measure, as_measure
 
 
@@ -27,6 +27,13 @@ class Embedding(ABC):
         A probability measure: normalised.
     method : str
         How the integrals are done, for instance ``"closed form"``.
+
+    Examples
+    --------
+    >>> from fwbq import ExpQuad, Gaussian, embed
+    >>> embedding = embed(ExpQuad(1.0), Gaussian([0.0], [[1.0]]))
+    >>> embedding.method, round(embedding.variance, 4), embedding.mean([[0.0]]).round(4).tolist()
+    ('closed form', 0.5774, [0.7071])
     """
 
     kernel: Kernel
@@ -112,7 +119,8 @@ def register(
     Parameters
     ----------
     kernels : iterable of type
-        ``Kernel`` itself stands for every kernel that has no entry of its own for the measure.
+        ``Stationary`` stands for every stationary kernel that has no entry of its own for the measure, and ``Kernel``
+        for every kernel.
     measures : iterable of type
         Measures, or densities on the line.
     how : str
@@ -137,8 +145,8 @@ def embed(kernel: Kernel, measure: Measure) -> Embedding:
     Parameters
     ----------
     kernel : Kernel
-    measure : Measure, or frozen scipy.stats distribution
-        Of the kernel's dimension; a distribution is a measure of one coordinate.
+    measure : Measure, frozen scipy.stats distribution, or a list of them
+        Of the dimension of the kernel; a distribution is a measure of one coordinate, a list a `fwbq.Product`.
 
     Returns
     -------
@@ -173,7 +181,9 @@ def embed(kernel: Kernel, measure: Measure) -> Embedding:
 
 def registered(kernel: Kernel, measure: object) -> Builder | None:
     """Return what is registered for a kernel and a measure, or a density on the line; None if nothing is."""
-    for pair in ((type(kernel), type(measure)), (Kernel, type(measure)), (type(kernel), Measure)):
+    bases = [Stationary, Kernel] if isinstance(kernel, Stationary) else [Kernel]
+    pairs = [(kind, type(measure)) for kind in (type(kernel), *bases)]
+    for pair in (*pairs, (type(kernel), Measure)):
         if pair in _REGISTRY:
             return _REGISTRY[pair][0]
     return None
@@ -181,17 +191,23 @@ def registered(kernel: Kernel, measure: object) -> Builder | None:
 
 def refuse(kernel: Kernel, measure: Measure, reason: str) -> TypeError:
     """Return the error that says why a pair has no embedding and which pairs have one."""
-    possible = [f"{k.__name__} x {m.__name__}" for k, m in available() if k in (type(kernel), Kernel)]
+    possible = [f"{k.__name__} x {m.__name__}" for k, m in available() if isinstance(kernel, k)]
     return TypeError(
         f"`kernel` {type(kernel).__name__} has no embedding under `measure` {type(measure).__name__}: {reason}. What "
         f"can be embedded: {', '.join(possible)}; every kernel can be embedded under Empirical(measure.sample(n))"
+        + (
+            ""
+            if measure.latent is None
+            else ", and as fwbq.kernels.Transported(kernel, measure), of independent scores"
+        )
     )
 
 
 def available() -> list[tuple[type[Kernel], type[Measure]]]:
     """Return the registered pairs of kernel and measure types, sorted by name.
 
-    ``Kernel`` stands for any kernel, ``Measure`` for any measure, without an entry of its own.
+    ``Stationary`` stands for any stationary kernel, ``Kernel`` for any kernel, and ``Measure`` for any measure, without
+    an entry of its own.
 
     Examples
     --------

@@ -5,26 +5,28 @@ from typing import Any
 import numpy as np
 
 from .._validate import Array
-from ..kernels import ExpQuad, Kernel, Matern12, Matern32, Matern52, PeriodicSobolev
+from ..kernels import Anova, ExpQuad, Kernel, Matern12, Matern32, Matern52, PeriodicSobolev, Stationary
 from ..kernels.composite import products_of_others
-from ..measures import Gaussian, Measure, Product, TruncatedGaussian, Uniform
+from ..measures import Discrete, Gaussian, Measure, Product, TruncatedGaussian, Uniform, Univariate
 from ..measures.distributions import parameters
 from .base import Embedding, refuse, register
 from .density import Density, UniformOnInterval
 from .distribution import DistributionDensity
 from .line import Line, embed_line
+from .masses import PointMasses
 from .normal import NormalOnInterval
 from .quadrature import of_difference, periodic
 
+# Those with closed forms; every other product of one-dimensional kernels is integrated by quadrature.
 _FAMILIES = [ExpQuad, Matern12, Matern32, Matern52]
 
 
-@register(_FAMILIES, [Product], "1-d quadrature, closed form for norm, uniform and truncnorm")
 @register([PeriodicSobolev], [TruncatedGaussian, Product], "1-d quadrature (support within the unit cube)")
 @register([PeriodicSobolev], [Uniform], "closed form (box within the unit cube)")
 @register([Matern12, Matern32, Matern52], [Gaussian], "closed form (independent coordinates)")
 @register(_FAMILIES, [TruncatedGaussian], "closed form, variance by 1-d quadrature of it")
 @register(_FAMILIES, [Uniform], "closed form")
+@register([Stationary], [Gaussian, TruncatedGaussian, Uniform, Product], "1-d quadrature (independent coordinates)")
 class CoordinateEmbedding(Embedding):
     """A product kernel under independent coordinates.
 
@@ -66,7 +68,7 @@ def lines(kernel: Kernel, measure: Measure) -> list[Line]:
     densities = densities_of(measure)
     if densities is None:
         raise refuse(kernel, measure, "the coordinates of the measure depend on each other")
-    if not all(map(of_difference, kernels)):
+    if not all(isinstance(k, Anova) or of_difference(k) for k in kernels):
         raise refuse(kernel, measure, "1-d quadrature needs factors that are functions of x - y")
     if any(map(periodic, kernels)) and (np.any(measure.lower < 0.0) or np.any(measure.upper > 1.0)):
         raise refuse(kernel, measure, "a periodic kernel needs a measure on the unit cube")
@@ -83,8 +85,12 @@ def densities_of(measure: Measure) -> list[Density] | None:
     if isinstance(measure, Gaussian) and measure.factors is not None:
         moments = zip(measure.mean, np.sqrt(np.diagonal(measure.cov)), strict=True)
         return [NormalOnInterval(float(m), float(s)) for m, s in moments]
-    if isinstance(measure, Product):
-        return [density_of(p) for p in measure.distributions]
+    if isinstance(measure, Univariate):
+        return [density_of(measure.distribution)]
+    if isinstance(measure, Discrete):
+        return [PointMasses(measure.values, measure.probabilities)]
+    if isinstance(measure, Product) and measure.factors is not None:
+        return [density for part in measure.parts for density in densities_of(part) or ()]
     return None
 
 
@@ -106,12 +112,14 @@ def density_of(distribution: Any) -> Density:
 
 def cross_coordinates(kernel: Kernel, first: CoordinateEmbedding, second: CoordinateEmbedding) -> float:
     """Return the double integral of the kernel under the measures of two of its embeddings."""
+    return float(np.prod(cross_factors(kernel, first, second)))
+
+
+def cross_factors(kernel: Kernel, first: CoordinateEmbedding, second: CoordinateEmbedding) -> Array:
+    """Return the double integrals of the factors of the kernel under the measures of two of its embeddings, (d,)."""
     kernels = kernel.factors(first.dim)
     assert kernels is not None
-    total = 1.0
-    for k, a, b in zip(kernels, first.lines, second.lines, strict=True):
-        total *= _cross(k, a, b)
-    return total
+    return np.array([_cross(k, a, b) for k, a, b in zip(kernels, first.lines, second.lines, strict=True)])
 
 
 def _cross(kernel: Kernel, a: Line, b: Line) -> float:

@@ -4,11 +4,11 @@ import numpy as np
 
 from .. import _validate
 from .._validate import Array
-from ..kernels import ExpQuad, Kernel, RandomFourier, Stein
+from ..kernels import Anova, ExpQuad, Kernel, RandomFourier, Stein
 from ..measures import Empirical, Gaussian, GaussianMixture, Measure, as_measure
 from .base import embed
 from .combination import terms
-from .coordinates import CoordinateEmbedding, cross_coordinates
+from .coordinates import CoordinateEmbedding, cross_coordinates, cross_factors
 from .gaussian import double_sum, scaled_components
 from .random_fourier import FeatureEmbedding
 
@@ -68,6 +68,10 @@ def _cross_term(kernel: Kernel, p: Measure, q: Measure) -> float:
     if isinstance(kernel, ExpQuad) and isinstance(p, gaussian) and isinstance(q, gaussian):
         lengths = kernel.lengthscales(p.dim)
         return kernel.variance * double_sum(scaled_components(p, lengths), scaled_components(q, lengths))
+    if isinstance(kernel, Anova):
+        base = kernel.unit
+        factors = cross_factors(base, CoordinateEmbedding(base, p), CoordinateEmbedding(base, q))
+        return float(kernel.combine(factors))
     weights, first = _components(p)
     others, second = _components(q)
     values = [

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validate import Array
-from ..kernels import ExpQuad, Kernel, Matern, PeriodicSobolev, ProductKernel
+from ..kernels import ExpQuad, Kernel, PeriodicSobolev, ProductKernel, Stationary
 from .base import register
 from .density import Density, Side, UniformOnInterval
 from .distribution import DistributionDensity
@@ -234,7 +234,12 @@ class _Panels:
 
 
 def _middle(side: Side) -> Array:
-    """Return points below which a side has about a tenth, a half and nine tenths of its mass, (3,)."""
+    """Return points below which a side has about a tenth, a half and nine tenths of its mass, (3,).
+
+    Of a side that is a peak and nothing else, its end.
+    """
+    if side.edges.size < 2:
+        return side.position(side.edges)
     nodes, weights = panel_nodes(side.edges[:-1], side.edges[1:])
     share = np.cumsum(np.sum(side.density(nodes) * weights, axis=1))
     return side.position(nodes[np.searchsorted(share, np.array([0.1, 0.5, 0.9]) * share[-1]), ORDER // 2])
@@ -281,7 +286,7 @@ def lengthscale(kernel: Kernel) -> float:
     """Return the length on which a one-dimensional kernel of a difference changes."""
     if isinstance(kernel, ProductKernel):
         return 1.0 / sum(1.0 / lengthscale(factor) for factor in kernel.kernels)
-    if isinstance(kernel, (ExpQuad, Matern)):
+    if isinstance(kernel, Stationary):
         return float(kernel.lengthscales(1)[0])
     # Bernoulli polynomials on the unit interval: one panel would do.
     return 1.0
@@ -305,7 +310,7 @@ def of_difference(kernel: Kernel) -> bool:
     """Whether a one-dimensional kernel is known to be a function of x - y."""
     if isinstance(kernel, ProductKernel):
         return all(of_difference(factor) for factor in kernel.kernels)
-    return type(kernel) in (ExpQuad, PeriodicSobolev) or isinstance(kernel, Matern)
+    return isinstance(kernel, (Stationary, PeriodicSobolev))
 
 
 def _slices(n: int, size: int) -> Iterator[slice]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any
+from dataclasses import fields, is_dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _html, _validate
+from .._numbers import short_parameter
 from .._validate import Array
 
 Column = Callable[..., Array]
@@ -20,6 +22,13 @@ class Kernel(ABC):
 
     Kernels are immutable values. ``k(x, y)`` gives the Gram block; ``k1 + k2``, ``k1 * k2`` and ``2.0 * k`` build new
     kernels.
+
+    Examples
+    --------
+    >>> import numpy as np, fwbq
+    >>> k = 2.0 * fwbq.ExpQuad(1.0)
+    >>> k(np.zeros((1, 1)), np.ones((2, 1))).round(4).tolist(), k.diag(np.zeros((1, 1))).tolist()
+    ([[1.2131, 1.2131]], [2.0])
     """
 
     # NumPy scalars and arrays leave `scalar * kernel` to the kernel.
@@ -45,6 +54,11 @@ class Kernel(ABC):
     @abstractmethod
     def spec(self) -> dict[str, Any]:
         """Return a JSON-able description from which `from_spec` rebuilds the kernel, exact to the bit."""
+
+    @classmethod
+    def _from_spec(cls, spec: dict[str, Any]) -> Self:
+        """Return the kernel that `spec` describes; every class that is registered has this method."""
+        raise NotImplementedError
 
     def __call__(self, x: ArrayLike, y: ArrayLike | None = None) -> Array:
         """Compute the Gram block.
@@ -101,18 +115,39 @@ class Kernel(ABC):
             result[:, i] = part @ w if w.ndim == 1 else np.einsum("ij,ij->i", part, w)
         return result
 
-    def lengthscale_gradient(self, x: ArrayLike, y: ArrayLike | None, i: int) -> Array:
-        """Return the derivative of k(x, y) in the logarithm of the length-scale of coordinate i, shape (n, m).
+    def gradient_covariance(self, x: ArrayLike, y: ArrayLike | None = None) -> Array:
+        """Covariance of the gradients of a process with this kernel, d^2 k(x_i, y_j) / dx_ia dy_jb.
 
-        A kernel built of several scales all their length-scales of coordinate i together.
+        Parameters
+        ----------
+        x : array_like, shape (n, d)
+        y : array_like, shape (m, d), optional
+            Default x; the result is then symmetric to the bit in (i, a) and (j, b).
+
+        Returns
+        -------
+        ndarray, shape (n, d, m, d)
+
+        Raises
+        ------
+        TypeError
+            If functions of the process have no derivative (`Matern12`), or its covariance is not known in closed form.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from fwbq import ExpQuad
+        >>> at_one_point = ExpQuad([1.0, 0.5]).gradient_covariance(np.zeros((1, 2)))[0, :, 0, :]
+        >>> np.diagonal(at_one_point).tolist()  # 1 / lengthscale^2
+        [1.0, 4.0]
         """
-        x, y = self._pair(x, y)
-        if not 0 <= _validate.count(i, "i", 0) < x.shape[1]:
-            raise ValueError(f"`i` must be a coordinate, 0 to {x.shape[1] - 1}, got {i}")
-        return self._lengthscale_gradient(x, y, i)
+        return self._gradient_covariance(*self._pair(x, y))
 
-    def _lengthscale_gradient(self, x: Array, y: Array, i: int) -> Array:
-        raise NotImplementedError(f"{type(self).__name__} has no length-scale to differentiate in: use ExpQuad, Matern")
+    def _gradient_covariance(self, x: Array, y: Array) -> Array:
+        raise TypeError(
+            f"`kernel` {type(self).__name__} has no covariance of derivatives in closed form: use ExpQuad, Matern32, "
+            "Matern52 or InverseMultiquadric, or sums and products of these"
+        )
 
     def columns(self, x: ArrayLike) -> Column:
         """Prepare the columns k(x, y) over fixed points x.
@@ -148,6 +183,12 @@ class Kernel(ABC):
     def _pair(self, x: ArrayLike, y: ArrayLike | None) -> tuple[Array, Array]:
         checked = _validate.points(x, "x", self.dim)
         return checked, checked if y is None or y is x else _validate.points(y, "y", checked.shape[1])
+
+    def __repr__(self) -> str:
+        if not is_dataclass(self):
+            return object.__repr__(self)
+        given = [(f.name, getattr(self, f.name)) for f in fields(self) if f.repr]
+        return f"{type(self).__name__}({', '.join(f'{name}={short_parameter(x)}' for name, x in given)})"
 
     def _repr_html_(self) -> str:
         """Return a small table, for notebooks: the parameters, and what the kernel is in a word."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +11,7 @@ from .. import _frozen, _validate
 from .._validate import Array
 from .base import Column, Kernel
 from .differences import Differences
+from .registry import from_spec, register
 from .stationary import Stationary
 
 
@@ -32,7 +33,7 @@ def _checked(kernels: Sequence[Kernel], flatten: "type[_Composite]") -> tuple[Ke
     return tuple(flat)
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class _Composite(Kernel):
     """A kernel made of several."""
 
@@ -62,8 +63,13 @@ class _Composite(Kernel):
         """Return a JSON-able description from which `from_spec` rebuilds the kernel, exact to the bit."""
         return {"type": type(self).__name__, "kernels": [kernel.spec() for kernel in self.kernels]}
 
+    @classmethod
+    def _from_spec(cls, spec: dict[str, Any]) -> Self:
+        return cls([from_spec(part) for part in spec["kernels"]])
 
-@dataclass(frozen=True, eq=False, init=False)
+
+@register()
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Sum(_Composite):
     """Sum of kernels, k(x, y) = sum_j k_j(x, y); written ``k1 + k2``.
 
@@ -107,11 +113,15 @@ class Sum(_Composite):
                 total += part
             yield total
 
-    def _lengthscale_gradient(self, x: Array, y: Array, i: int) -> Array:
-        return np.asarray(np.sum([kernel._lengthscale_gradient(x, y, i) for kernel in self.kernels], axis=0))
+    def _gradient_covariance(self, x: Array, y: Array) -> Array:
+        total = self.kernels[0]._gradient_covariance(x, y)
+        for kernel in self.kernels[1:]:
+            total += kernel._gradient_covariance(x, y)
+        return total
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@register()
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class ProductKernel(_Composite):
     """Product of kernels, k(x, y) = prod_j k_j(x, y); written ``k1 * k2``.
 
@@ -146,10 +156,22 @@ class ProductKernel(_Composite):
         """Prepare the columns k(x, y) over fixed points x, part by part; see `Kernel.columns`."""
         return self._columns(x, np.multiply)
 
-    def _lengthscale_gradient(self, x: Array, y: Array, i: int) -> Array:
-        others = products_of_others([kernel._gram(x, y) for kernel in self.kernels])
-        parts = [kernel._lengthscale_gradient(x, y, i) * o for kernel, o in zip(self.kernels, others, strict=True)]
-        return np.asarray(np.sum(parts, axis=0))
+    def _gradient_covariance(self, x: Array, y: Array) -> Array:
+        # The product rule, one factor after the other: k, its gradients in x and in y, and the mixed derivatives.
+        k = self.kernels[0]._gram(x, y)
+        in_x, in_y = _both_gradients(self.kernels[0], x, y)
+        mixed = self.kernels[0]._gradient_covariance(x, y)
+        for kernel in self.kernels[1:]:
+            q = kernel._gram(x, y)
+            q_x, q_y = _both_gradients(kernel, x, y)
+            mixed *= q[:, None, :, None]
+            mixed += k[:, None, :, None] * kernel._gradient_covariance(x, y)
+            # The two terms together, so that no bit changes when x and y change places.
+            mixed += in_x[:, :, :, None] * q_y[:, None, :, :] + q_x[:, :, :, None] * in_y[:, None, :, :]
+            in_x = in_x * q[:, None, :] + k[:, None, :] * q_x
+            in_y = in_y * q[:, :, None] + k[:, :, None] * q_y
+            k = k * q
+        return mixed
 
     def factors(self, dim: int) -> tuple[Kernel, ...] | None:
         """Coordinate by coordinate the products of the factors; None if a part has none."""
@@ -163,6 +185,12 @@ class ProductKernel(_Composite):
         return tuple(ProductKernel(factors) for factors in zip(*parts, strict=True))
 
 
+def _both_gradients(kernel: Kernel, x: Array, y: Array) -> tuple[Array, Array]:
+    """Return the gradients of k(x_i, y_j) in x, (n, d, m), and in y, (n, m, d)."""
+    in_x = np.stack(list(kernel._gradients(x, y)), axis=1)
+    return in_x, np.stack(list(kernel._gradients(y, x)), axis=2).transpose(1, 0, 2)
+
+
 def products_of_others(arrays: list[Array]) -> list[Array]:
     """Return for each array the product of all the others, without dividing."""
     before, after = [np.ones_like(arrays[0])], [np.ones_like(arrays[0])]
@@ -173,7 +201,8 @@ def products_of_others(arrays: list[Array]) -> list[Array]:
     return [b * a for b, a in zip(before, reversed(after), strict=True)]
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@register()
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Scaled(Kernel):
     """Positive multiple of a kernel, scale * k(x, y); written ``scale * k``.
 
@@ -221,8 +250,8 @@ class Scaled(Kernel):
             part *= self.scale
             yield part
 
-    def _lengthscale_gradient(self, x: Array, y: Array, i: int) -> Array:
-        return self.scale * self.kernel._lengthscale_gradient(x, y, i)
+    def _gradient_covariance(self, x: Array, y: Array) -> Array:
+        return self.scale * self.kernel._gradient_covariance(x, y)
 
     def factors(self, dim: int) -> tuple[Kernel, ...] | None:
         """Return the factors of the kernel, the first of them scaled."""
@@ -232,3 +261,7 @@ class Scaled(Kernel):
     def spec(self) -> dict[str, Any]:
         """Return a JSON-able description from which `from_spec` rebuilds the kernel, exact to the bit."""
         return {"type": "Scaled", "scale": self.scale, "kernel": self.kernel.spec()}
+
+    @classmethod
+    def _from_spec(cls, spec: dict[str, Any]) -> Self:
+        return cls(spec["scale"], from_spec(spec["kernel"]))

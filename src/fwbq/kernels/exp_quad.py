@@ -1,6 +1,7 @@
 """The exponentiated quadratic kernel."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,10 +11,12 @@ from .. import _validate
 from .._validate import Array
 from .base import Column
 from .differences import Differences
+from .registry import register
 from .stationary import Pull, Stationary
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@register("expquad")
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class ExpQuad(Stationary):
     """Exponentiated quadratic (Gaussian, squared-exponential) kernel.
 
@@ -49,6 +52,18 @@ class ExpQuad(Stationary):
         if self.variance != 1.0:
             k *= self.variance
         return k
+
+    def factor(self, t: Array) -> Array:
+        """Return exp(-t^2 / 2), elementwise."""
+        g = t * t
+        g *= -0.5
+        return np.asarray(np.exp(g, out=g))
+
+    def factors_at(self, pairs: Differences) -> tuple[Array, Callable[[], Array]]:
+        """Return exp(-r^2 / 2 l^2), (d, N), and a function that returns r^2 / l^2; see `Stationary.factors_at`."""
+        precision = self.lengthscales(len(pairs.absolute))[:, None] ** -2.0
+        g = pairs.squares * (-0.5 * precision)
+        return np.exp(g, out=g), lambda: pairs.squares * precision
 
     def _ratio1(self, t: Array) -> Array:
         return -t

@@ -9,9 +9,12 @@ import numpy as np
 
 from .._validate import Array
 from .lengthscales import LengthscaleKernel
+from .registry import register
+from .stationary import mixed_derivatives
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@register()
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class InverseMultiquadric(LengthscaleKernel):
     """Radial kernel with polynomial tails.
 
@@ -77,7 +80,7 @@ class InverseMultiquadric(LengthscaleKernel):
         result += slope * ((6.0 / lengths[j] ** 2 + 2.0 * curvature) / q**2 - 12.0 * squared / q**3)
         return np.asarray(result)
 
-    def _lengthscale_gradient(self, x: Array, y: Array, i: int) -> Array:
-        slopes, q = self._differences(x, y)
-        length = self.lengthscales(x.shape[1])[i]
-        return np.asarray(self.variance * q**-1.5 * (slopes[i] * length) ** 2)
+    def _gradient_covariance(self, x: Array, y: Array) -> Array:
+        slopes, bends = zip(*self._relative_derivatives(x, y), strict=True)
+        # k = variance q^-1/2: the second derivative in two coordinates is 3 times the product of the slopes.
+        return mixed_derivatives(self._gram(x, y), slopes, bends, cross=3.0)

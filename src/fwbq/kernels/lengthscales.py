@@ -12,7 +12,7 @@ from .._validate import Array
 from .base import Kernel
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class LengthscaleKernel(Kernel, ABC):
     """A kernel k(x, y) = variance h((x - y) / lengthscale) with h(0) = 1.
 

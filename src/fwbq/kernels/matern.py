@@ -8,13 +8,14 @@ import numpy as np
 
 from .._validate import Array
 from .differences import Differences
+from .registry import register
 from .stationary import FAR, Pull, Stationary
 
 # The product of this many polynomial factors of distances up to FAR stays far below the largest float64.
 _BLOCK = 32
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Matern(Stationary):
     """Matern kernels of half-integer smoothness: g(r) = polynomial(r) exp(-rate r), r = |t|."""
 
@@ -34,6 +35,11 @@ class Matern(Stationary):
     @abstractmethod
     def _slope(self, s: Array) -> Array:
         """Return s times the derivative of the polynomial factor, over the polynomial itself, in s = rate r."""
+
+    def factor(self, t: Array) -> Array:
+        """Return the one-dimensional kernel of unit length-scale and variance, elementwise."""
+        r = np.abs(t)
+        return np.asarray(self._polynomial(r) * np.exp(-self._rate * r))
 
     def pullback(self, pairs: Differences) -> tuple[Array, Pull]:
         """Return k at the pairs, and u -> sum_j u_j k_j (s - s p'(s) / p(s)), s = rate r_ij / l_i, p the polynomial.
@@ -70,7 +76,8 @@ class Matern(Stationary):
         return k
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@register("matern12")
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Matern12(Matern):
     """Product over coordinates of Matern kernels of smoothness 1/2 (exponential kernels).
 
@@ -116,8 +123,15 @@ class Matern12(Matern):
     def _ratio3(self, t: Array) -> Array:
         return -np.sign(t)
 
+    def _gradient_covariance(self, x: Array, y: Array) -> Array:
+        raise TypeError(
+            "`kernel` Matern12 has no covariance of derivatives: functions of this smoothness have none; use Matern32, "
+            "Matern52 or ExpQuad"
+        )
 
-@dataclass(frozen=True, eq=False, init=False)
+
+@register("matern32")
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Matern32(Matern):
     """Product over coordinates of Matern kernels of smoothness 3/2.
 
@@ -165,7 +179,8 @@ class Matern32(Matern):
         return 3.0 * self._rate * np.sign(t) * (2.0 - s) / (1.0 + s)
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@register("matern52")
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Matern52(Matern):
     """Product over coordinates of Matern kernels of smoothness 5/2.
 

@@ -10,12 +10,14 @@ import numpy as np
 from .. import _frozen, _validate
 from .._validate import Array
 from .base import Kernel
+from .registry import register
 
 # B_{2s}(u) = sum_j c_j v^j with v = u (1 - u): symmetric in u <-> 1 - u by construction.
 _BERNOULLI = {1: (1 / 6, -1.0), 2: (-1 / 30, 0.0, 1.0), 3: (1 / 42, 0.0, -0.5, -1.0)}
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@register("periodic")
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class PeriodicSobolev(Kernel):
     """Product over coordinates of periodic Sobolev kernels of whole order on [0, 1].
 

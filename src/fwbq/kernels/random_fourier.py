@@ -13,10 +13,12 @@ from .._validate import Array
 from .base import Column, Kernel
 from .exp_quad import ExpQuad
 from .matern import Matern
+from .registry import from_spec, register
 from .stationary import Stationary
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@register()
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class RandomFourier(Kernel):
     """Random Fourier features of an ExpQuad or Matern kernel.
 
@@ -167,12 +169,14 @@ class RandomFourier(Kernel):
         _validate.vector(w, "weights", y.shape[0])
         return (self._sines(x) * (w @ self._features(y))) @ self.frequencies
 
-    def _lengthscale_gradient(self, x: Array, y: Array, i: int) -> Array:
-        # The frequencies are inversely proportional to the length-scale, the phases do not depend on it.
-        def part(a: Array, b: Array) -> Array:
-            return (self._sines(a) * self.frequencies[:, i] * a[:, [i]]) @ self._features(b).T
+    def _gradient_covariance(self, x: Array, y: Array) -> Array:
+        def gradients(a: Array) -> Array:
+            """Return the gradients of the features, (n d, features)."""
+            return (self._sines(a)[:, None, :] * self.frequencies.T).reshape(-1, len(self.frequencies))
 
-        return -(part(x, y) + part(y, x).T)
+        in_x = gradients(x)
+        mixed = in_x @ (in_x if y is x else gradients(y)).T
+        return mixed.reshape(*x.shape, *y.shape)
 
     def spec(self) -> dict[str, Any]:
         """Return a JSON-able description from which `from_spec` rebuilds the kernel, exact to the bit."""
@@ -182,6 +186,10 @@ class RandomFourier(Kernel):
             "frequencies": self.frequencies.tolist(),
             "phases": self.phases.tolist(),
         }
+
+    @classmethod
+    def _from_spec(cls, spec: dict[str, Any]) -> Self:
+        return cls.from_frequencies(from_spec(spec["kernel"]), spec["frequencies"], spec["phases"])  # type: ignore[arg-type]
 
 
 def _check_base(kernel: Any) -> None:

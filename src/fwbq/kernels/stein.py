@@ -15,7 +15,7 @@ from .inverse_multiquadric import InverseMultiquadric
 from .matern import Matern32, Matern52
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Stein(Kernel):
     """Langevin-Stein kernel: its integral under the density p of the score is zero, whatever p's normalisation.
 

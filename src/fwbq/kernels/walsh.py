@@ -12,12 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _frozen, _validate
 from .._validate import Array
 from .base import Kernel
+from .registry import register
 
 #: Binary digits of a coordinate that the kernel looks at: those of SciPy's Sobol points.
 DIGITS = 30
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@register()
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Walsh(Kernel):
     r"""Product over coordinates of kernels that see only how many leading binary digits two numbers share.
 

@@ -2,17 +2,19 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from .. import _frozen, _validate
+from .. import _frozen, _validate, measures
 from .._validate import Array
 from ..measures.warp import Warp
 from .base import Kernel
+from .registry import from_spec, register
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@register()
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Warped(Kernel):
     """A kernel of warped coordinates v(x), as a kernel of the original ones that grows in the tails.
 
@@ -79,3 +81,8 @@ class Warped(Kernel):
         """Return a JSON-able description from which `from_spec` rebuilds the kernel, exact to the bit."""
         parameters = {"measure": self.warp.measure.spec(), "powers": self.warp.powers.tolist()}
         return {"type": "Warped", "kernel": self.kernel.spec(), **parameters}
+
+    @classmethod
+    def _from_spec(cls, spec: dict[str, Any]) -> Self:
+        kernel, measure = from_spec(spec["kernel"]), measures.from_spec(spec["measure"])
+        return cls(kernel, Warp(measure, spec["powers"]))  # type: ignore[arg-type]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,9 +12,11 @@ from .. import _frozen, _validate
 from .._validate import Array
 from .._whitening import Whitening
 from .base import Column, Kernel
+from .registry import from_spec, register
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@register()
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Whitened(Kernel):
     """A kernel of the whitened coordinates of N(mean, cov), as a kernel of the original ones.
 
@@ -85,8 +87,12 @@ class Whitened(Kernel):
         whitened = np.stack(list(self.kernel._gradients(self.whiten(x), self.whiten(y))), axis=-1)
         yield from np.moveaxis(self.gradient_from_whitened(whitened), -1, 0).copy()
 
-    def _lengthscale_gradient(self, x: Array, y: Array, i: int) -> Array:
-        return self.kernel._lengthscale_gradient(self.whiten(x), self.whiten(y), i)
+    def _gradient_covariance(self, x: Array, y: Array) -> Array:
+        u = self.whiten(x)
+        one_side = self.gradient_from_whitened(self.kernel._gradient_covariance(u, u if y is x else self.whiten(y)))
+        both = np.moveaxis(self.gradient_from_whitened(np.moveaxis(one_side, 1, 3).copy()), 3, 1)
+        # The two sides were turned one after the other, which leaves roundings of the symmetry.
+        return both if y is not x else 0.5 * (both + both.transpose(2, 3, 0, 1))
 
     def columns(self, x: ArrayLike) -> Column:
         """Prepare the columns k'(x, y) over fixed points x; see `Kernel.columns`."""
@@ -101,3 +107,7 @@ class Whitened(Kernel):
         """Return a JSON-able description from which `from_spec` rebuilds the kernel, exact to the bit."""
         parameters = {"mean": self.mean.tolist(), "cov": self.cov.tolist()}
         return {"type": "Whitened", "kernel": self.kernel.spec(), **parameters}
+
+    @classmethod
+    def _from_spec(cls, spec: dict[str, Any]) -> Self:
+        return cls(from_spec(spec["kernel"]), spec["mean"], spec["cov"])

@@ -15,7 +15,15 @@ from .._whitening import Whitening
 
 
 class Measure(ABC):
-    """A probability measure on R^d: what an integral is taken under. Measures are immutable values."""
+    """A probability measure on R^d: what an integral is taken under. Measures are immutable values.
+
+    Examples
+    --------
+    >>> import fwbq
+    >>> measure = fwbq.Uniform([0.0, 1.0], [1.0, 3.0])
+    >>> measure.dim, measure.expectation.tolist(), measure.sample(5, rng=0).shape
+    (2, [0.5, 2.0], (5, 2))
+    """
 
     if TYPE_CHECKING:
         # Fields of some measures, properties of others; a property here would hide the dataclass fields.
@@ -66,6 +74,95 @@ class Measure(ABC):
     def factors(self) -> tuple[Measure, ...] | None:
         """One-dimensional measures whose product this is; None when the coordinates depend on each other."""
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the coordinates in tables and figures; ``x1``, ``x2``, ... where none were given."""
+        given: tuple[str, ...] | None = getattr(self, "_names", None)
+        return _validate.parameter_names(given, self.dim)
+
+    @property
+    def latent(self) -> Measure | None:
+        """The measure of the latent coordinates y, which are independent; None when the measure has none.
+
+        Measures whose coordinates depend on each other are images x = g(y) of measures whose coordinates do not.
+        """
+        return None
+
+    def to_latent(self, x: ArrayLike) -> Array:
+        """Return the latent coordinates y of points x (n, d); x itself when there are none."""
+        return self._to_latent(_validate.points(x, "x", self.dim))
+
+    def from_latent(self, y: ArrayLike) -> Array:
+        """Return the points x of latent coordinates y (n, d); y itself when there are none."""
+        return self._from_latent(_validate.points(y, "y", self.dim))
+
+    def _to_latent(self, x: Array) -> Array:
+        return x
+
+    def _from_latent(self, y: Array) -> Array:
+        return y
+
+    def gradient_to_latent(self, x: ArrayLike, gradient: ArrayLike) -> Array:
+        """Return gradients in the latent coordinates, for gradients (n, d) in x at points x (n, d).
+
+        Rows of NaN stay such rows.
+        """
+        slopes = self._latent_slopes(_validate.points(x, "x", self.dim))
+        g = np.asarray(gradient, dtype=np.float64)
+        # dg/dy (dy/dx) = dg/dx
+        return np.asarray(np.linalg.solve(np.swapaxes(slopes, 1, 2), g[:, :, None])[:, :, 0])
+
+    def _latent_slopes(self, x: Array) -> Array:
+        """Return the derivatives dy_i/dx_j of the latent coordinates at points x, shape (n, d, d)."""
+        return np.broadcast_to(np.eye(self.dim), (len(x), self.dim, self.dim))
+
+    @property
+    def invertible(self) -> bool:
+        """Whether `from_normal` is one-to-one, so that there is a `to_normal`."""
+        return False
+
+    def to_normal(self, x: ArrayLike) -> Array:
+        """Transform points so that this measure becomes the standard normal distribution: the inverse of `from_normal`.
+
+        Parameters
+        ----------
+        x : array_like, shape (n, d)
+
+        Returns
+        -------
+        ndarray, shape (n, d)
+
+        Raises
+        ------
+        NotImplementedError
+            When `from_normal` is not one-to-one: a mixture, a sample, discrete values.
+
+        Examples
+        --------
+        >>> import numpy as np, fwbq
+        >>> p = fwbq.Gaussian([0.0, 1.0], [[2.0, 1.0], [1.0, 1.0]])
+        >>> bool(np.allclose(p.to_normal(p.from_normal([[0.5, -1.0]])), [[0.5, -1.0]]))
+        True
+        """
+        if not self.invertible:
+            raise NotImplementedError(
+                f"a {type(self).__name__} measure with several points of the normal distribution for one of its own "
+                "has no `to_normal`: use its `sample` or `from_uniform`"
+            )
+        return self._to_normal(_validate.points(x, "x", self.dim))
+
+    def _to_normal(self, x: Array) -> Array:
+        """Return the normal scores of checked points."""
+        raise NotImplementedError
+
+    def nearest(self, x: ArrayLike) -> Array:
+        """Return points x (n, d) with every discrete coordinate at the nearest of its values."""
+        return self._nearest(_validate.points(x, "x", self.dim))
+
+    def _nearest(self, x: Array) -> Array:
+        """Return the points of the support nearest to x (n, d) in the coordinates with finitely many values."""
+        return x
+
     @abstractmethod
     def spec(self) -> dict[str, Any]:
         """Return a JSON-able description from which `from_spec` rebuilds the measure, exact to the bit."""
@@ -85,6 +182,10 @@ class Measure(ABC):
     @abstractmethod
     def _score(self, x: Array) -> Array:
         """Return the score at checked points."""
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={text}" for name, text in _html.parameters(self))
+        return f"{type(self).__name__}({given})"
 
     def _repr_html_(self) -> str:
         """Return a small table, for notebooks: the parameters, the expectation and the standard deviation."""

@@ -63,6 +63,10 @@ class Frozen:
         """Return the density."""
         return np.asarray(self.distribution.pdf(x))
 
+    def pmf(self, x: Any) -> Array:
+        """Return the probabilities of the values of a discrete distribution."""
+        return np.asarray(self.distribution.pmf(x))
+
     def logpdf(self, x: Any) -> Array:
         """Return the logarithm of the density."""
         return np.asarray(self.distribution.logpdf(x))
@@ -81,7 +85,16 @@ class Frozen:
 
 
 def is_new(x: Any) -> bool:
-    """Whether `x` is one of scipy's newer distribution objects."""
+    """Whether `x` is one of scipy's newer distribution objects, and continuous."""
+    return not isinstance(x, type) and _has_new_methods(x) and not is_new_discrete(x)
+
+
+def is_new_discrete(x: Any) -> bool:
+    """Whether `x` is one of scipy's newer distribution objects, and discrete: ``stats.Binomial(n=3, p=0.5)``."""
+    return any(base.__name__ == "DiscreteDistribution" for base in type(x).__mro__) and _has_new_methods(x)
+
+
+def _has_new_methods(x: Any) -> bool:
     return all(callable(getattr(x, name, None)) for name in ("icdf", "logpdf", "sample", "support"))
 
 
@@ -89,15 +102,6 @@ def is_distribution(x: Any) -> bool:
     """Whether `x` is a frozen scipy.stats distribution, or one of the newer objects."""
     frozen = hasattr(x, "dist") and all(callable(getattr(x, name, None)) for name in ("ppf", "logpdf", "rvs"))
     return frozen or is_new(x)
-
-
-def is_multivariate_normal(x: Any) -> bool:
-    """Whether `x` is ``stats.multivariate_normal(mean, cov)``."""
-    if type(x).__name__ != "multivariate_normal_frozen":
-        return False
-    from scipy import stats
-
-    return isinstance(x, type(stats.multivariate_normal()))
 
 
 def as_frozen(x: Any) -> Any:
@@ -142,42 +146,55 @@ def parameters(p: Any) -> tuple[list[float], float, float]:
     return shapes, loc, scale
 
 
-def frozen_distributions(distributions: Any) -> tuple[Any, ...]:
-    """Return frozen continuous scipy.stats distributions with scalar parameters, as a tuple."""
-    expected = "a sequence of frozen continuous scipy.stats distributions, one per coordinate"
-    remedy = "write e.g. [stats.gamma(2.0), stats.norm(0.0, 1.0)]"
-    try:
-        listed = tuple(distributions)
-    except TypeError:
-        raise TypeError(f"`distributions` must be {expected}, got {type(distributions).__name__}: {remedy}") from None
-    if not listed:
-        raise ValueError(f"`distributions` must be {expected}, got none: {remedy}")
-    for i, p in enumerate(listed):
-        if not all(callable(getattr(p, method, None)) for method in ("ppf", "logpdf", "rvs", "support")) or not hasattr(
-            p, "dist"
-        ):
-            raise TypeError(
-                f"`distributions[{i}]` must be a frozen continuous distribution, got {_validate.shown(p)}: {remedy}"
-            )
-        parameters = (*p.args, *p.kwds.values())
-        if any(np.ndim(parameter) != 0 for parameter in parameters):
-            raise ValueError(
-                f"`distributions[{i}]` must have scalar parameters, got {_validate.shown(parameters)}: "
-                "pass one distribution per coordinate"
-            )
-        if p.dist.name == "vonmises":  # scipy gives its density on the whole line, once per period
-            raise ValueError(
-                f"`distributions[{i}]` is vonmises, whose density repeats itself and integrates to infinity: pass "
-                "stats.vonmises_line with the same parameters"
-            )
-        if p.dist.name in ("levy_stable", "studentized_range"):  # one value takes scipy milliseconds to seconds
-            raise ValueError(
-                f"`distributions[{i}]` is {p.dist.name}, whose density and quantiles scipy finds by an integration "
-                "for each value, too slowly for a measure: pass fwbq.Empirical(distribution.rvs(10_000)[:, None])"
-            )
-        if not np.isfinite(p.ppf(0.5)):
-            raise ValueError(
-                f"`distributions[{i}]` must be a proper distribution, but its median is not finite: check its "
-                f"parameters {_validate.shown(parameters)}"
-            )
-    return listed
+def is_discrete(x: Any) -> bool:
+    """Whether `x` is a frozen discrete distribution of scipy.stats, such as ``stats.poisson(3.0)``."""
+    return hasattr(x, "dist") and all(callable(getattr(x, name, None)) for name in ("ppf", "pmf", "rvs"))
+
+
+def is_unfrozen(x: Any) -> bool:
+    """Whether `x` is a family of distributions (``stats.norm``) where one with parameters (``stats.norm()``) is due."""
+    family = callable(x) and not isinstance(x, type) and callable(getattr(x, "rvs", None)) and not hasattr(x, "dist")
+    return family or (isinstance(x, type) and _has_new_methods(x))
+
+
+def is_frozen_multivariate(x: Any, name: str) -> bool:
+    """Whether `x` is a frozen distribution of the family ``stats.<name>`` of several coordinates."""
+    if type(x).__name__ != f"{name}_frozen":
+        return False
+    from scipy import stats
+
+    return isinstance(x, type(getattr(stats, name)()))
+
+
+def frozen(p: Any, label: str) -> Any:
+    """Return a frozen continuous scipy.stats distribution with scalar parameters, checked.
+
+    Parameters
+    ----------
+    p : object
+        The distribution.
+    label : str
+        What it is called in errors.
+    """
+    parameters = (*p.args, *p.kwds.values())
+    if any(np.ndim(parameter) != 0 for parameter in parameters):
+        raise ValueError(
+            f"`{label}` must have scalar parameters, got {_validate.shown(parameters)}: pass one distribution per "
+            "coordinate"
+        )
+    if p.dist.name == "vonmises":  # scipy gives its density on the whole line, once per period
+        raise ValueError(
+            f"`{label}` is vonmises, whose density repeats itself and integrates to infinity: pass "
+            "stats.vonmises_line with the same parameters"
+        )
+    if p.dist.name in ("levy_stable", "studentized_range"):  # one value takes scipy milliseconds to seconds
+        raise ValueError(
+            f"`{label}` is {p.dist.name}, whose density and quantiles scipy finds by an integration for each value, "
+            "too slowly for a measure: pass fwbq.Empirical(distribution.rvs(10_000)[:, None])"
+        )
+    if not np.isfinite(p.ppf(0.5)):
+        raise ValueError(
+            f"`{label}` must be a proper distribution, but its median is not finite: check its parameters "
+            f"{_validate.shown(parameters)}"
+        )
+    return p

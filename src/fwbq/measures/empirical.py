@@ -1,5 +1,6 @@
 """The empirical measure of given points."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -20,6 +21,8 @@ class Empirical(Measure):
     points : array_like, shape (n, d)
     weights : array_like, shape (n,), optional
         At least zero, summing to one; 1/n each by default.
+    names : sequence of str, optional
+        A name for each coordinate, for tables and figures.
 
     Examples
     --------
@@ -30,14 +33,22 @@ class Empirical(Measure):
 
     points: Array
     weights: Array
+    _names: tuple[str, ...] | None
 
-    def __init__(self, points: ArrayLike, weights: ArrayLike | None = None) -> None:
+    def __init__(
+        self, points: ArrayLike, weights: ArrayLike | None = None, *, names: Sequence[str] | None = None
+    ) -> None:
         checked = _validate.points(points, "points")
         n = checked.shape[0]
         if n == 0:
             raise ValueError("`points` must have at least one row, got none: pass an array of shape (n, d)")
         w = np.full(n, 1.0 / n) if weights is None else _validate.simplex(weights, "weights", n)
-        _frozen.freeze(self, points=_frozen.readonly(checked), weights=_frozen.readonly(w))
+        _frozen.freeze(
+            self,
+            points=_frozen.readonly(checked),
+            weights=_frozen.readonly(w),
+            _names=None if names is None else _validate.parameter_names(names, checked.shape[1]),
+        )
 
     def __repr__(self) -> str:
         return f"Empirical({self.weights.size} point(s), dim={self.dim})"
@@ -95,4 +106,5 @@ class Empirical(Measure):
 
     def spec(self) -> dict[str, Any]:
         """Return a JSON-able description from which `from_spec` rebuilds the measure, exact to the bit."""
-        return {"type": "Empirical", "points": self.points.tolist(), "weights": self.weights.tolist()}
+        content = {"type": "Empirical", "points": self.points.tolist(), "weights": self.weights.tolist()}
+        return content if self._names is None else content | {"names": list(self._names)}

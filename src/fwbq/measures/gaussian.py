@@ -17,7 +17,7 @@ from .standard_normal import normal_quantile
 from .unbounded import Unbounded
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Gaussian(Unbounded):
     """Gaussian measure N(mean, cov) with any positive definite covariance.
 
@@ -87,6 +87,14 @@ class Gaussian(Unbounded):
         if np.count_nonzero(self.cov) > self.dim:
             return None
         return tuple(Gaussian(float(m), float(v)) for m, v in zip(self.mean, variances, strict=True))
+
+    @property
+    def invertible(self) -> bool:
+        """True: points are whitened."""
+        return True
+
+    def _to_normal(self, x: Array) -> Array:
+        return self.whitening.forward(x)
 
     def _sample(self, n: int, rng: np.random.Generator) -> Array:
         return self.whitening.back(rng.standard_normal((n, self.dim)))

@@ -1,53 +1,44 @@
-"""Products of one-dimensional scipy.stats distributions."""
+"""Products of independent distributions and blocks."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from math import prod
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import ndtr
 
-from .. import _frozen
+from .. import _frozen, _validate
 from .._validate import Array
 from .base import Measure
-from .distributions import Frozen, as_frozen, frozen_distributions, is_distribution, parameters
-
-# d log p / dt of the standard distributions (loc 0, scale 1), by scipy's name; the shapes come in scipy's order.
-_SCORES: dict[str, Callable[..., Array]] = {
-    "norm": lambda t: -t,
-    "uniform": lambda t: np.zeros_like(t),
-    "expon": lambda t: np.full_like(t, -1.0),
-    "laplace": lambda t: -np.sign(t),
-    "logistic": lambda t: -np.tanh(0.5 * t),
-    "gumbel_r": lambda t: np.expm1(-t),
-    "gumbel_l": lambda t: -np.expm1(t),
-    "halfnorm": lambda t: -t,
-    "rayleigh": lambda t: 1.0 / t - t,
-    "cauchy": lambda t: -2.0 * t / (1.0 + t * t),
-    "t": lambda t, df: -(df + 1.0) * t / (df + t * t),
-    "gamma": lambda t, a: (a - 1.0) / t - 1.0,
-    "chi2": lambda t, df: (0.5 * df - 1.0) / t - 0.5,
-    "invgamma": lambda t, a: -(a + 1.0) / t + 1.0 / (t * t),
-    "beta": lambda t, a, b: (a - 1.0) / t - (b - 1.0) / (1.0 - t),
-    "lognorm": lambda t, s: -(1.0 + np.log(t) / s**2) / t,
-    "weibull_min": lambda t, c: (c - 1.0) / t - c * t ** (c - 1.0),
-    "pareto": lambda t, b: -(b + 1.0) / t,
-    "truncnorm": lambda t, a, b: -t,
-}
+from .dependent import Dependent
+from .discrete import Discrete
+from .distributions import is_discrete, is_distribution, is_new_discrete
+from .empirical import Empirical
+from .gaussian import Gaussian
+from .parts import marginals_of, parts_of
+from .univariate import Univariate, from_distribution_spec, shown
 
 
 @dataclass(frozen=True, eq=False, init=False)
 class Product(Measure):
-    """Independent coordinates with frozen continuous scipy.stats distributions.
+    """Independent inputs: distributions of scipy.stats, discrete values, and blocks of dependent inputs.
 
     p(x) = prod_i p_i(x_i)
 
     Parameters
     ----------
-    distributions : frozen scipy.stats distribution, or a sequence of them
-        One per coordinate, e.g. ``[stats.gamma(2.0), stats.beta(0.5, 0.5)]``; parameters must be scalars. The objects
-        that SciPy has since version 1.15 (``stats.Normal(mu=0.0, sigma=1.0)``, mixtures and transformations of them)
-        are taken too.
+    distributions : frozen scipy.stats distribution, or a sequence of distributions and measures
+        In the order of the inputs, e.g. ``[stats.gamma(2.0), stats.beta(0.5, 0.5)]``; parameters must be scalars. The
+        objects that SciPy has since version 1.15 (``stats.Normal(mu=0.0, sigma=1.0)``, mixtures and transformations of
+        them) are taken too. A measure of several coordinates is a block: `fwbq.Gaussian`, `fwbq.Copula`,
+        `fwbq.Uniform`, ``stats.multivariate_t(...)``. `fwbq.Discrete` values and discrete distributions with few
+        values (``stats.poisson(3.0)``) are summed over exactly.
+    names : sequence of str, optional
+        A name for each coordinate, for tables and figures; ``x1``, ``x2``, ... by default.
 
     Notes
     -----
@@ -63,155 +54,226 @@ class Product(Measure):
     array([2. , 1.5])
     >>> p.sample(4, rng=0).shape
     (4, 2)
+
+    A lognormal input, a correlated pair, and an input between 0 and 1:
+
+    >>> import numpy as np, fwbq
+    >>> pair = fwbq.Gaussian([1.0, 2.0], [[1.0, 0.6], [0.6, 1.0]])
+    >>> p = Product([stats.lognorm(0.5), pair, stats.uniform()], names=["dose", "k1", "k2", "share"])
+    >>> result = fwbq.integrate(lambda x: x[:, 0] * x[:, 1] * x[:, 2] * x[:, 3], p, n=60, rng=0)
+    >>> low, high = result.interval(0.999)
+    >>> bool(low < np.exp(0.125) * 2.6 * 0.5 < high)
+    True
     """
 
     distributions: tuple[Any, ...]
+    _names: tuple[str, ...] | None = field(repr=False)
+    _parts: tuple[Measure, ...] = field(repr=False)
 
-    def __init__(self, distributions: Any) -> None:
-        given = (distributions,) if is_distribution(distributions) else distributions
-        if isinstance(given, Iterable) and not isinstance(given, str):
-            given = tuple(map(as_frozen, given))
-        _frozen.freeze(self, distributions=frozen_distributions(given))
+    def __init__(self, distributions: Any, *, names: Sequence[str] | None = None) -> None:
+        given = distributions
+        alone = is_distribution(given) or is_discrete(given) or is_new_discrete(given) or isinstance(given, Measure)
+        self._build(parts_of((given,) if alone else given, "distributions"), names)
+
+    def _build(self, parts: tuple[Measure, ...], names: Sequence[str] | None) -> None:
+        dim = sum(part.dim for part in parts)
+        _frozen.freeze(
+            self,
+            distributions=tuple(part.distribution if isinstance(part, Univariate) else part for part in parts),
+            _names=None if names is None else _validate.parameter_names(names, dim),
+            _parts=parts,
+        )
+
+    @classmethod
+    def of(cls, distributions: Any, name: str) -> Self:
+        """Return the product of a list that errors call `name`."""
+        made = cls.__new__(cls)
+        made._build(parts_of(distributions, name), None)
+        return made
 
     def __repr__(self) -> str:
-        return f"Product([{', '.join(map(_shown, self.distributions))}])"
+        listed = [" ".join(repr(p).split()) if isinstance(p, Measure) else shown(p) for p in self.distributions]
+        names = "" if self._names is None else f", names={list(self._names)}"
+        return f"Product([{', '.join(listed)}]{names})"
+
+    @property
+    def parts(self) -> tuple[Measure, ...]:
+        """The independent parts, each a measure."""
+        return self._parts
 
     @property
     def dim(self) -> int:
-        """The number of distributions."""
-        return len(self.distributions)
+        """The number of coordinates."""
+        return sum(part.dim for part in self._parts)
 
-    @property
+    @cached_property
     def mean(self) -> Array:
         """The expectation of each coordinate, or its median where there is none, shape (d,)."""
-        expectation = self.expectation
-        return np.where(np.isfinite(expectation), expectation, self._quantile(0.5))
+        return _joined(part.mean for part in self._parts)
 
-    @property
+    @cached_property
     def expectation(self) -> Array:
         """The expectation of each coordinate, shape (d,); NaN or infinite where there is none."""
-        return np.array([_quietly(p.mean) for p in self.distributions])
+        return _joined(part.expectation for part in self._parts)
 
-    @property
+    @cached_property
     def scale(self) -> Array:
         """The standard deviation of each coordinate, or a quantile-based one where it is not finite, shape (d,)."""
-        sd = np.array([_quietly(p.std) for p in self.distributions])
-        spread = 0.5 * (self._quantile(ndtr(1.0)) - self._quantile(ndtr(-1.0)))
-        return np.where(np.isfinite(sd) & (sd > 0.0), sd, spread)
+        return _joined(part.scale for part in self._parts)
 
-    @property
+    @cached_property
     def lower(self) -> Array:
         """The lower ends of the supports, shape (d,)."""
-        return np.array([float(p.support()[0]) for p in self.distributions])
+        return _joined(part.lower for part in self._parts)
 
-    @property
+    @cached_property
     def upper(self) -> Array:
         """The upper ends of the supports, shape (d,)."""
-        return np.array([float(p.support()[1]) for p in self.distributions])
+        return _joined(part.upper for part in self._parts)
 
     @property
     def uniform_dim(self) -> int:
         """The dimension d."""
         return self.dim
 
-    @property
-    def factors(self) -> tuple[Measure, ...]:
-        """The coordinates, each a one-dimensional Product."""
-        return (self,) if self.dim == 1 else tuple(Product([p]) for p in self.distributions)
+    @cached_property
+    def factors(self) -> tuple[Measure, ...] | None:
+        """The coordinates, each a one-dimensional measure; None when a block has coordinates that depend on each other.
 
-    def _quantile(self, level: float) -> Array:
-        return np.array([float(p.ppf(level)) for p in self.distributions])
+        Those with a distribution of scipy.stats are one-dimensional Products.
+        """
+        factors: list[Measure] = []
+        for part in self._parts:
+            if isinstance(part, Univariate):
+                factors.append(self if self.dim == 1 else Product([part.distribution]))
+            elif part.factors is None:
+                return None
+            else:
+                factors.extend(part.factors)
+        return tuple(factors)
+
+    @cached_property
+    def latent(self) -> Product | None:
+        """The product of the latent coordinates of all blocks; None when every part is one-dimensional.
+
+        A correlated Gaussian is whitened; coordinates that are independent already stay as they are.
+        """
+        if all(isinstance(part, (Univariate, Discrete)) for part in self._parts):
+            return None
+        return Product([p for marginals in self._latent_marginals for p in marginals])
+
+    @cached_property
+    def tails(self) -> tuple[tuple[Any, ...], ...]:
+        """For each latent coordinate the distributions whose tails are met along it."""
+        tails: list[tuple[Any, ...]] = []
+        for part, marginals in zip(self._parts, self._latent_marginals, strict=True):
+            tails.extend(part.tails if isinstance(part, Dependent) else ((p,) for p in marginals))
+        return tuple(tails)
+
+    @cached_property
+    def _latent_marginals(self) -> tuple[tuple[Any, ...], ...]:
+        """The distributions of the latent coordinates of every part."""
+        return tuple(map(_latent_marginals, self._parts))
+
+    def _to_latent(self, x: Array) -> Array:
+        return self._apply(x, _to_latent)
+
+    def _from_latent(self, y: Array) -> Array:
+        return self._apply(y, _from_latent)
+
+    def _latent_slopes(self, x: Array) -> Array:
+        slopes = np.zeros((len(x), self.dim, self.dim))
+        for part, where in self._places():
+            if _whitened(part):
+                slopes[:, where, where] = np.linalg.inv(part.whitening.root)
+            else:
+                slopes[:, where, where] = part._latent_slopes(x[:, where])
+        return slopes
+
+    @property
+    def invertible(self) -> bool:
+        """Whether no part is discrete."""
+        return all(part.invertible for part in self._parts)
+
+    def _to_normal(self, x: Array) -> Array:
+        return self._apply(x, lambda part, block: part._to_normal(block))
+
+    def _nearest(self, x: Array) -> Array:
+        return self._apply(x, lambda part, block: part._nearest(block))
+
+    def finite(self, most: int) -> Empirical | None:
+        """Return all combinations of discrete values with their probabilities; None if there are others, or > most."""
+        discrete = [part for part in self._parts if isinstance(part, Discrete)]
+        if len(discrete) < len(self._parts) or prod(part.values.size for part in discrete) > most:
+            return None
+        points = np.array(list(product(*(part.values.tolist() for part in discrete))))
+        weights = np.array([prod(each) for each in product(*(part.probabilities.tolist() for part in discrete))])
+        return Empirical(points, weights, names=self._names)
 
     def _sample(self, n: int, rng: np.random.Generator) -> Array:
-        return np.column_stack([p.rvs(size=n, random_state=rng) for p in self.distributions])
+        return np.column_stack([part._sample(n, rng) for part in self._parts])
 
     def _transform(self, u: Array, v: Array) -> Array:
-        return np.column_stack([_from_nearer_end(p, u[:, i], v[:, i]) for i, p in enumerate(self.distributions)])
+        return np.column_stack([part._transform(u[:, where], v[:, where]) for part, where in self._places()])
 
     def _log_density(self, x: Array) -> Array:
-        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            return np.asarray(sum(p.logpdf(x[:, i]) for i, p in enumerate(self.distributions)), dtype=np.float64)
+        return np.asarray(sum(part._log_density(x[:, where]) for part, where in self._places()), dtype=np.float64)
 
     def _score(self, x: Array) -> Array:
-        return np.column_stack([_score(p, x[:, i]) for i, p in enumerate(self.distributions)])
+        return self._apply(x, lambda part, block: part._score(block))
 
     def spec(self) -> dict[str, Any]:
         """Return a JSON-able description from which `from_spec` rebuilds the measure, exact to the bit."""
-        return {"type": "Product", "distributions": [_distribution_spec(p) for p in self.distributions]}
+        content: dict[str, Any] = {"type": "Product", "distributions": [part.spec() for part in self._parts]}
+        return content if self._names is None else content | {"names": list(self._names)}
 
     @classmethod
     def _from_spec(cls, spec: dict[str, Any]) -> Self:
+        from . import from_spec
+
+        entries = [from_spec(e) if "type" in e else from_distribution_spec(e) for e in spec["distributions"]]
+        return cls(entries, names=spec.get("names"))
+
+    def _places(self) -> Iterator[tuple[Measure, slice]]:
+        """Yield every part with its columns."""
+        start = 0
+        for part in self._parts:
+            yield part, slice(start, start + part.dim)
+            start += part.dim
+
+    def _apply(self, x: Array, function: Any) -> Array:
+        """Return what a function of a part and its columns makes of each part, side by side."""
+        return np.column_stack([function(part, x[:, where]) for part, where in self._places()])
+
+
+def _joined(vectors: Iterator[Array]) -> Array:
+    """Return vectors one after the other, read-only, because they are kept."""
+    return _frozen.readonly(np.concatenate(list(vectors)))
+
+
+def _whitened(part: Measure) -> bool:
+    return isinstance(part, Gaussian) and part.factors is None
+
+
+def _latent_marginals(part: Measure) -> tuple[Any, ...]:
+    """Return the distributions of the latent coordinates of a part."""
+    if _whitened(part):
         from scipy import stats
 
-        rebuilt = []
-        for entry in spec["distributions"]:
-            family = getattr(stats, str(entry["name"]), None)
-            if not isinstance(family, stats.rv_continuous):
-                raise ValueError(f"`spec` names {entry['name']!r}, which is no continuous distribution of scipy.stats")
-            rebuilt.append(family(*entry["args"], **entry["kwds"]))
-        return cls(rebuilt)
+        return (stats.norm(0.0, 1.0),) * part.dim
+    found = marginals_of(part)
+    if found is None:
+        assert isinstance(part.latent, Product)
+        found = part.latent.distributions
+    return found
 
 
-def _shown(p: Any) -> str:
-    """Return a distribution as it is written in code."""
-    if isinstance(p, Frozen):
-        return p.name
-    given = [*map(str, p.args), *(f"{key}={value}" for key, value in p.kwds.items())]
-    return f"{p.dist.name or type(p.dist).__name__}({', '.join(given)})"
+def _to_latent(part: Measure, x: Array) -> Array:
+    return part.whitening.forward(x) if _whitened(part) else part._to_latent(x)
 
 
-def _from_nearer_end(p: Any, u: Array, v: Array) -> Array:
-    """Return the quantiles of p at levels u, with v = 1 - u: counted from below or from above, whichever is nearer."""
-    x = np.empty_like(u)
-    below = u <= v
-    x[below], x[~below] = p.ppf(u[below]), p.isf(v[~below])
-    return x
-
-
-def _quietly(moment: Callable[[], Any]) -> float:
-    """Return a moment; scipy warns when its integral diverges, which here is an answer."""
-    import warnings
-
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        return float(moment())
-
-
-def _score(p: Any, x: Array) -> Array:
-    name = _name(p)
-    if name not in _SCORES:
-        raise NotImplementedError(
-            f"the score of the distribution {_shown(p)} is not known; known are {', '.join(sorted(_SCORES))}: "
-            "write the score by hand where it is needed"
-        )
-    shapes, loc, scale = parameters(p)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return _SCORES[name]((x - loc) / scale, *shapes) / scale
-
-
-def _name(p: Any) -> str | None:
-    """Return the name under which scipy.stats holds the family of p; None for a custom one."""
-    from scipy import stats
-
-    name = getattr(getattr(p, "dist", None), "name", None)
-    family = getattr(stats, name, None) if isinstance(name, str) else None
-    return name if family is not None and type(family) is type(p.dist) else None
-
-
-def _distribution_spec(p: Any) -> dict[str, Any]:
-    name = _name(p)
-    if name is None:
-        raise ValueError(
-            f"the distribution {_shown(p)} cannot be saved, because it has no name in scipy.stats: use one of the "
-            "named families, or rebuild the measure in code"
-        )
-    return {
-        "name": name,
-        "args": [_plain(a) for a in p.args],
-        "kwds": {key: _plain(value) for key, value in p.kwds.items()},
-    }
-
-
-def _plain(x: Any) -> Any:
-    """Return a scalar as a Python number."""
-    return np.asarray(x).item()
+def _from_latent(part: Measure, y: Array) -> Array:
+    if _whitened(part):
+        return part.whitening.back(y)
+    # The bounds of boxes are those of scipy's distributions but for rounding.
+    return np.clip(part._from_latent(y), part.lower, part.upper)

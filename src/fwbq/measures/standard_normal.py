@@ -7,7 +7,7 @@ the tail, or one of width 1e-12, loses no digits and never gives ``nan``.
 from math import comb, inf, sqrt
 
 import numpy as np
-from scipy.special import erf, erfcx, ndtri
+from scipy.special import erf, erfcx, ndtri, ndtri_exp
 
 from .._gauss import gauss_legendre
 from .._validate import Array
@@ -29,6 +29,16 @@ _UNDERFLOW = 745.0
 def normal_quantile(u: Array, v: Array) -> Array:
     """Return the standard normal quantiles at levels u, with v = 1 - u: counted from the nearer end."""
     return np.asarray(np.where(u <= v, 1.0, -1.0) * ndtri(np.minimum(u, v)))
+
+
+def normal_score(below: Array, above: Array) -> Array:
+    """Return the standard normal quantile at the level `below`, with `above` = 1 - `below`: from the nearer end.
+
+    Levels of zero are taken for the smallest normal number, so that no score exceeds 37.5.
+    """
+    tiny = np.finfo(float).tiny
+    low, high = (ndtri_exp(np.log(np.maximum(level, tiny))) for level in (below, above))
+    return np.asarray(np.where(below <= 0.5, low, -high))
 
 
 def scaled_mass(alpha: Array, beta: Array, delta: Array) -> Array:

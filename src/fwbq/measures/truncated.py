@@ -11,7 +11,7 @@ from scipy.special import erf, erfcx, erfinv, log_ndtr, ndtri_exp
 from .. import _frozen, _validate
 from .._validate import Array
 from .base import Measure, number
-from .standard_normal import central_moments, decaying_moments
+from .standard_normal import central_moments, decaying_moments, normal_score
 
 # Newton converges from its starting point within 4 steps for bounds from 1e-12 to 1e12; the rest is margin.
 _NEWTON_STEPS = 6
@@ -20,7 +20,7 @@ _FAR_TAIL = 1e8
 _FARTHEST = 1e100
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class TruncatedGaussian(Measure):
     """Independent Gaussian coordinates N(mean_i, variance_i), each restricted to [lower_i, upper_i].
 
@@ -94,6 +94,17 @@ class TruncatedGaussian(Measure):
         """The coordinates."""
         rows = zip(self.mean, self.variance, self.lower, self.upper, strict=True)
         return tuple(TruncatedGaussian(*map(float, row)) for row in rows)
+
+    @property
+    def invertible(self) -> bool:
+        """True: every coordinate has normal scores."""
+        return True
+
+    def _to_normal(self, x: Array) -> Array:
+        sd = np.sqrt(self.variance)
+        a, b, t = ((v - self.mean) / sd for v in (self.lower, self.upper, x))
+        whole = _log_mass(a, b)
+        return normal_score(np.exp(_log_mass(a, t) - whole), np.exp(_log_mass(t, b) - whole))
 
     def _sample(self, n: int, rng: np.random.Generator) -> Array:
         u = np.clip(rng.random((n, self.dim)), 2.0**-54, None)
@@ -213,6 +224,15 @@ def _tail_quantile(u: Array, v: Array, a: float, width: float) -> Array:
     for _ in range(_NEWTON_STEPS):
         h = np.maximum(h - (hazard(h) - q) * _mills(a + h), 0.0)
     return h
+
+
+def _log_mass(a: Array, b: Array) -> Array:
+    """Return the log of the standard normal probability of [a, b]."""
+    a, b = np.broadcast_arrays(a, b)
+    flip = a + b > 0.0
+    low, high = np.where(flip, -b, a), np.where(flip, -a, b)
+    with np.errstate(divide="ignore"):
+        return np.asarray(log_ndtr(high) + np.log1p(-np.exp(np.minimum(log_ndtr(low) - log_ndtr(high), 0.0))))
 
 
 def _mills(t: Any) -> Any:

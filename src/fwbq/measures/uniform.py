@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike
 from .. import _frozen, _validate
 from .._validate import Array
 from .base import Measure
+from .standard_normal import normal_score
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Uniform(Measure):
     """Uniform measure on the box of points between `lower` and `upper`.
 
@@ -67,6 +68,15 @@ class Uniform(Measure):
     def factors(self) -> tuple[Measure, ...]:
         """The sides of the box."""
         return tuple(Uniform(float(a), float(b)) for a, b in zip(self.lower, self.upper, strict=True))
+
+    @property
+    def invertible(self) -> bool:
+        """True: levels are positions between the bounds."""
+        return True
+
+    def _to_normal(self, x: Array) -> Array:
+        width = self.upper - self.lower
+        return normal_score((x - self.lower) / width, (self.upper - x) / width)
 
     def _sample(self, n: int, rng: np.random.Generator) -> Array:
         u = rng.random((n, self.dim))

@@ -11,6 +11,8 @@ from scipy.special import betainc, betaincinv, betaln
 
 from .. import _frozen, _validate
 from .._validate import Array
+from .dependent import Dependent
+from .discrete import Discrete
 from .product import Product
 
 #: Tails are compared at these two levels: over how much more does the second quantile lie from the median than the
@@ -20,6 +22,15 @@ _NEAR, _FAR = 2.0**-10, 2.0**-40
 _INSIDE = 2.0**-4
 #: A tail is heavy when it is more than this many times.
 HEAVY = 8.0
+#: The same for a marginal of a copula, which is worked with in its normal score z: lognorm(s) is exp(s z) there, and
+#: the second quantile lies exp(4 s) times as far out. For five functions under a copula of lognorm(s) and lognorm(0.3),
+#: s = 0.4, 0.7 and 1 (55 times), n = 60 and four seeds each, errors in z were smaller than those with a warp in 14 of
+#: 15 cases, in 13 of them ten times or more; at s = 1.3 (181 times) those of x^2 and x y were three to seven times
+#: larger.
+STEEP = 64.0
+#: Distances of the outer quantiles from the median, above over below or the other way round, from which on a
+#: distribution is skew: 1 for the Gaussian and the uniform, 2.5 for lognorm(0.3), 4.8 for gamma(2), 9 for expon.
+SKEW = 2.0
 #: Near a bound the density is a power k - 1 of the distance when quantiles are a power 1/k of their level. Below this k
 #: nearly all points of a sample are as good as on the bound.
 SINGULAR = 0.4
@@ -82,15 +93,21 @@ class Warp:
 
     @classmethod
     def of(cls, measure: Any) -> Warp | None:
-        """Return the coordinates for a measure, or None if no coordinate has a heavy tail or is singular at zero."""
-        if not isinstance(measure, Product):
+        """Return the coordinates for a measure, or None if no coordinate has a heavy tail or is singular at zero.
+
+        Of a measure with latent coordinates (a copula, a product with blocks) it is these that are warped, where tails
+        of the measure that are met along them are heavy.
+        """
+        if not isinstance(measure, (Product, Dependent)):
             return None
-        kinds = [_ends(p) for p in measure.distributions]
+        independent = measure if measure.latent is None else measure.latent
+        assert isinstance(independent, Product)
+        kinds = [_met(p, met) for p, met in zip(independent.distributions, measure.tails, strict=True)]
         number = sum(kind is not None for kind in kinds)
         if number == 0:
             return None
         rows = [(0.0, 0.0) if kind is None else tuple(1.0 + extra / number for extra in kind) for kind in kinds]
-        return cls(measure, rows)
+        return cls(independent, rows)
 
     @property
     def warped(self) -> NDArray[np.intp]:
@@ -154,6 +171,38 @@ class Warp:
             speed[:, i] = np.exp(self.measure.distributions[i].logpdf(x[:, i])) / beta
             fall[:, i] = (a - 1.0) / t - (b - 1.0) / (1.0 - t)
         return speed, fall
+
+
+def _met(p: Any, met: tuple[Any, ...]) -> tuple[float, float] | None:
+    """Return what is added to the powers of a coordinate with the distribution p along which others' tails are met."""
+    if isinstance(p, Discrete):
+        return None
+    if len(met) == 1 and met[0] is p:
+        return _ends(p)
+    # A normal score: what it is mapped to may rise faster than the exponential function on either side.
+    steep = any(_steep(other) for other in met)
+    return (HEAVY_POWER, HEAVY_POWER) if steep else None
+
+
+def _steep(p: Any) -> bool:
+    """Whether the quantiles of a marginal rise faster along its normal score than a kernel of that can follow."""
+    middle = float(p.ppf(0.5))
+    ends = ((p.ppf(_NEAR), p.ppf(_FAR)), (p.isf(_NEAR), p.isf(_FAR)))
+    return any(abs(float(far) - middle) > STEEP * abs(float(near) - middle) for near, far in ends)
+
+
+def skew(p: Any) -> bool:
+    """Whether a distribution is skew, and so light-tailed that functions of its normal score can be followed.
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> [skew(p) for p in (stats.lognorm(0.5), stats.expon(), stats.norm(), stats.uniform(), stats.pareto(1.5))]
+    [True, True, False, False, False]
+    """
+    middle = float(p.ppf(0.5))
+    below, above = middle - float(p.ppf(_NEAR)), float(p.isf(_NEAR)) - middle
+    return bool(max(below, above) > SKEW * min(below, above)) and not _steep(p)
 
 
 def _ends(p: Any) -> tuple[float, float] | None:

@@ -6,6 +6,7 @@ files; `rule` knows what a record means.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -37,7 +38,9 @@ def write(path: str | os.PathLike[str], record: Record) -> None:
         _files.write(path, _files.seal({**header, **{name: record[name].tolist() for name in ARRAYS}}))
     elif suffix == ".npz":
         buffer = io.BytesIO()
-        np.savez(buffer, header=np.array(json.dumps(header)), **{name: record[name] for name in ARRAYS})
+        arrays = {name: np.ascontiguousarray(record[name]) for name in ARRAYS}
+        sealed = json.dumps({**header, _files.CHECKSUM: _checksum(header, arrays)})
+        np.savez(buffer, header=np.array(sealed), **arrays)  # type: ignore[arg-type]
         _files.write(path, buffer.getvalue())
     else:
         names = [*(f"x{i + 1}" for i in range(record["points"].shape[1])), "weight"]
@@ -52,7 +55,10 @@ def read(path: str | os.PathLike[str]) -> Record:
     if source.suffix.lower() == ".csv":
         raise not_a_rule_file(source, "holds points and weights only, without kernel and measure")
     suffix = _suffix(source, (".json", ".npz"))
-    data = source.read_bytes()
+    try:
+        data = _files.read(source)
+    except ValueError as error:
+        raise not_a_rule_file(source, str(error)) from None
     record = _read_json(data, source) if suffix == ".json" else _read_npz(data, source)
     if record.get("format") != FORMAT:
         raise not_a_rule_file(source, f"is not a saved rule: its format is not {FORMAT!r}")
@@ -64,7 +70,7 @@ def read(path: str | os.PathLike[str]) -> Record:
     missing = [name for name in (*HEADER, *ARRAYS) if name not in record]
     if missing:
         raise not_a_rule_file(source, f"is damaged: {', '.join(missing)} missing")
-    if suffix == ".json" and _files.unsealed(record) is None:
+    if not _sealed(record, suffix):
         raise not_a_rule_file(source, "is damaged, or was edited: its checksum is missing or does not fit its content")
     return {name: record[name] for name in HEADER} | {name: _array(record[name], name, source) for name in ARRAYS}
 
@@ -72,6 +78,26 @@ def read(path: str | os.PathLike[str]) -> Record:
 def not_a_rule_file(path: str | os.PathLike[str], problem: str) -> ValueError:
     """Return the error for a file that does not hold a rule."""
     return ValueError(f"`path` {os.fspath(path)!r} {problem}; pass a .json or .npz file written by rule.save(path)")
+
+
+def _checksum(header: Record, arrays: dict[str, np.ndarray[Any, Any]]) -> str:
+    """Return a checksum of an NPZ file: of its header, and of the bytes, types and shapes of its arrays."""
+    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+    for name in ARRAYS:
+        array = arrays[name]
+        digest.update(f"{name} {array.dtype.str} {array.shape} ".encode() + array.tobytes())
+    return digest.hexdigest()
+
+
+def _sealed(record: Record, suffix: str) -> bool:
+    """Whether the checksum of a record is there and fits its content."""
+    if suffix == ".json":
+        return _files.unsealed(record) is not None
+    header = {name: value for name, value in record.items() if name not in (*ARRAYS, _files.CHECKSUM)}
+    try:
+        return bool(record.get(_files.CHECKSUM) == _checksum(header, {name: record[name] for name in ARRAYS}))
+    except RecursionError:
+        return False
 
 
 def _suffix(path: Path, known: tuple[str, ...]) -> str:
@@ -104,8 +130,8 @@ def _read_npz(data: bytes, source: Path) -> Record:
         raise not_a_rule_file(source, f"is not an NPZ file of a rule, or is damaged: {error}") from None
     header = content.pop("header")
     try:
-        return {**json.loads(str(header)), **content}
-    except (ValueError, TypeError, RecursionError):
+        return {**_files.parsed(str(header).encode()), **content}
+    except ValueError:
         raise not_a_rule_file(source, "is not a saved rule: it has no readable header") from None
 
 

@@ -59,6 +59,14 @@ class Rule:
         Kernel and measure; None for a rule loaded from a file that could not hold them.
     index : (m,) array of int
         For each of the m points given, the row of `points` that stands for it.
+
+    Examples
+    --------
+    >>> import numpy as np, fwbq
+    >>> embedding = fwbq.embed(fwbq.ExpQuad(1.0), fwbq.Gaussian([0.0], [[1.0]]))
+    >>> rule = fwbq.bayes_rule(embedding, np.linspace(-3.0, 3.0, 9)[:, None])
+    >>> round(float(rule.integrate(np.cos(rule.points[:, 0]))), 3)  # the exact value is exp(-1/2) = 0.6065
+    0.607
     """
 
     points: FloatArray
@@ -102,11 +110,18 @@ class Rule:
             rows += [("kernel", repr(self.embedding.kernel)), ("measure", repr(self.embedding.measure))]
         return _html.table([*rows, ("status", self.status)], title="Rule")
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the coordinates: those of the measure, or ``x1``, ``x2``, ..."""
+        if self.embedding is None:
+            return _validate.parameter_names(None, self.points.shape[1])
+        return self.embedding.measure.names
+
     def to_frame(self) -> pd.DataFrame:
         """Return points and weights as a table: columns x1, ..., xd and weight."""
         import pandas as pd
 
-        return pd.DataFrame({**{f"x{i + 1}": x for i, x in enumerate(self.points.T)}, "weight": self.weights})
+        return pd.DataFrame({**dict(zip(self.names, self.points.T, strict=True)), "weight": self.weights})
 
     def plot(self, ax: Axes | None = None, *, coordinates: tuple[int, int] | None = None) -> Axes:
         """Draw points and weights over the density of the measure; see :func:`fwbq.plots.rule`."""
