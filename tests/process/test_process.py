@@ -4,7 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 from scipy import integrate as quadrature
-from scipy import stats
+from scipy import linalg, stats
 
 import fwbq
 from fwbq import posterior, process
@@ -16,7 +16,7 @@ from fwbq.process.basis import basis_functions
 from fwbq.process.likelihood import JITTER
 from fwbq.process.search import MEMBERS, _Peak
 
-ALL = [*process.FAMILIES, *process.SCALE_MIXTURES]
+ALL = [*process.FAMILIES, process.ANOVA, *process.SCALE_MIXTURES]
 X = np.random.default_rng(0).uniform(size=(9, 2))
 F = np.sin(4.0 * X[:, 0]) + X[:, 1] ** 2
 
@@ -234,6 +234,33 @@ def test_the_share_of_the_remainder_is_sought_from_both_ends():
     assert found.theta[2] > -1.0
 
 
+def test_sums_of_functions_of_one_coordinate_are_recognised():
+    """The ANOVA family is the most probable by far, in stages too, and finds that weights are small."""
+    x = stats.qmc.Sobol(6, seed=np.random.default_rng(0)).random(64)
+    f = np.sin(6.0 * x[:, 0]) + np.exp(x[:, 1]) + 5.0 * (x[:, 2] - 0.5) ** 2 + x[:, 3]
+    for stages in ((), (11, 44)):
+        memory = {}
+        found = process.fit(
+            x, f, scale=np.full(6, 0.29), families=[*FAMILIES, process.ANOVA], draws=0, stages=stages, memory=memory
+        )
+        heights = [height for _, height in memory[x.tobytes() + f.tobytes()]]
+        assert found.family is process.ANOVA
+        assert heights[4] > max(heights[:4]) + 20.0
+        assert np.mean(found.theta[6:12]) < 0.0
+
+
+def test_a_product_kernel_is_a_limit_of_the_weighted_family():
+    """With large weights the ANOVA kernel is that of the family with the same lengths and share."""
+    product, anova = FAMILIES[3], process.ANOVA
+    theta = np.array([0.1, -0.4, -3.0])
+    weighted = np.array([0.1, -0.4, 25.0, 25.0, -3.0])
+    np.testing.assert_allclose(anova.gram(weighted, X), product.gram(theta, X), rtol=1e-9)
+    pairs, u = Differences.of(X), np.linspace(-1.0, 1.0, 36)
+    slopes, others = anova.pullback(weighted, pairs)[1](u), product.pullback(theta, pairs)[1](u)
+    np.testing.assert_allclose(slopes[[0, 1, 4]], others, rtol=1e-8)
+    np.testing.assert_allclose(slopes[2:4], 0.0, atol=1e-9)
+
+
 def test_a_search_in_other_units_ends_at_the_same_maximum():
     x, f = sample(fwbq.Matern52([0.5, 2.0]), 30, 2, 3)
     objective = Objective(
@@ -247,13 +274,17 @@ def test_a_search_in_other_units_ends_at_the_same_maximum():
     assert same == pytest.approx(height, abs=1e-7)
 
 
-@pytest.mark.parametrize("family", [FAMILIES[0], FAMILIES[3]], ids=lambda family: family.name)
+@pytest.mark.parametrize("family", [FAMILIES[0], FAMILIES[3], process.ANOVA], ids=lambda family: family.name)
 def test_the_precision_of_the_prior_is_the_inverse_of_its_covariance(family):
     prior = LengthscalePrior(np.array([0.3, 1.0, 2.0]))
-    covariance = np.full((3, 3), prior.common**2) + prior.apart**2 * np.eye(3)
-    precision = prior.precision(family)
-    np.testing.assert_allclose(precision[:3, :3] @ covariance, np.eye(3), atol=1e-14)
-    sd = np.append(np.sqrt(np.diagonal(covariance)), np.diagonal(precision)[3:] ** -0.5)
+    blocks = [np.full((3, 3), prior.common**2) + prior.apart**2 * np.eye(3)]
+    if family.weighted:
+        blocks.append(np.full((3, 3), 9.0) + np.eye(3))
+    if family.remainder is not None:
+        blocks.append(np.array([[(3.0 * np.log(10.0)) ** 2]]))
+    covariance = linalg.block_diag(*blocks)
+    np.testing.assert_allclose(prior.precision(family) @ covariance, np.eye(len(covariance)), atol=1e-14)
+    sd = np.sqrt(np.diagonal(covariance))
     np.testing.assert_allclose(np.diff(prior.bounds(family), axis=1)[:, 0], 20.0 * sd, rtol=1e-12)
 
 
@@ -415,6 +446,24 @@ def test_calibrated_posterior_is_never_narrower_and_scales_with_the_values():
         assert again.scale == pytest.approx(abs(c) * wide.scale, rel=1e-9)
     both = posterior.calibrated(rule, np.column_stack([F, 2.0 * F]))
     np.testing.assert_allclose(both.scale, [wide.scale, 2.0 * wide.scale], rtol=1e-9)
+
+
+@pytest.mark.parametrize(("n", "share", "trend"), [(64, 1e-2, True), (64, 1e-4, False), (32, 1e-4, True)])
+@pytest.mark.parametrize("anova", [False, True])
+def test_the_trend_is_carried_on_where_there_may_be_kinks(n, share, trend, anova):
+    """Values of |x - y| contradict a smooth kernel; the part of the remainder and the number of values decide."""
+    smooth = fwbq.ExpQuad(0.5, 1.0 - share)
+    kernel = (fwbq.Anova(smooth) if anova else smooth) + fwbq.Matern32(0.5, share)
+    x = stats.qmc.Sobol(2, seed=np.random.default_rng(0)).random(n)
+    f = np.abs(x[:, 0] - x[:, 1])
+    rule = fwbq.bayes_rule(fwbq.embed(kernel, fwbq.Uniform([0.0, 0.0], [1.0, 1.0])), x, prior_mean="constant")
+    plain, widened, a = fwbq.condition(rule, f), posterior.calibrated(rule, f), posterior.amplitudes(rule, f)
+    ratio = float(a.largest / a.ml)
+    assert ratio > 1.1
+    # Of the trend and of a local error the larger counts.
+    local = np.ldexp(float(a.local), int(np.frexp(f.max())[1])) / (plain.scale * ratio**0.5)
+    expected = ratio**0.5 * max(min(ratio, 6.0) if trend else 1.0, local, 1.0) * (1.0 + a.skewness)
+    assert widened.scale / plain.scale == pytest.approx(expected, rel=1e-9)
 
 
 def test_few_values_that_matter_mean_few_degrees_of_freedom():

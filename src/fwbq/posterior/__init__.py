@@ -3,18 +3,22 @@
 from .averaged import AveragedPosterior
 from .calibrated import AnyAmplitude, amplitudes, calibrated, checked_amplitude, influences
 from .columns import ColumnPosteriors
-from .single import ESTIMATES, Amplitude, IntegralPosterior, condition
+from .estimate import Estimate
+from .shown import stated, written
+from .single import Amplitude, IntegralPosterior, condition
 
 __all__ = [
-    "ESTIMATES",
     "Amplitude",
     "AnyAmplitude",
     "AveragedPosterior",
     "ColumnPosteriors",
+    "Estimate",
     "IntegralPosterior",
     "amplitudes",
     "calibrated",
     "checked_amplitude",
     "condition",
     "influences",
+    "stated",
+    "written",
 ]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, stdtr
 
 from .. import _frozen, _validate
-from .shown import Shown
+from .shown import Shown, stated
 from .single import IntegralPosterior, plain, shape_of_draws
 
 FloatArray = NDArray[np.float64]
@@ -179,5 +179,4 @@ class AveragedPosterior(Shown):
         over = f"averaged over {len(self.components)} kernels"
         if np.ndim(self.mean):
             return f"AveragedPosterior({len(self.mean)} integrals, {over})"
-        low, high = self.interval(0.95)
-        return f"AveragedPosterior({self.mean:.10g} ± {self.sd:.3g}, 95 % in [{low:.10g}, {high:.10g}], {over})"
+        return f"AveragedPosterior({stated(self)}, {over})"

@@ -12,14 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _frozen, _validate
 from .._threads import one_blas_thread
-from ..process import Regression, leave_one_out, normalise
+from ..process import ESTIMATES, Regression, amplitude_of, normalise
 from ..rules import PRIOR_MEANS, PriorMean, Rule, bayes_rule
-from .shown import Shown
+from .shown import Shown, stated
 
 FloatArray = NDArray[np.float64]
 Amplitude = Literal["marginal", "ml", "loo"] | float
-
-ESTIMATES = ("marginal", "ml", "loo")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +36,14 @@ class IntegralPosterior(Shown):
     amplitude : float or (m,) array
         Factor on the kernel's variance. For values beyond 1e154 or below 1e-154 in magnitude it may leave the range of
         float64 (infinite, or zero); mean and scale do not.
+
+    Examples
+    --------
+    >>> from fwbq import IntegralPosterior
+    >>> posterior = IntegralPosterior(1.5, 0.1, float("inf"), 1.0)
+    >>> low, high = posterior.interval(0.95)
+    >>> round(low, 3), round(high, 3)
+    (1.304, 1.696)
     """
 
     mean: Any
@@ -109,8 +115,7 @@ class IntegralPosterior(Shown):
         law = "Gaussian" if math.isinf(self.df) else f"Student-t, {self.df:g} degrees of freedom"
         if np.ndim(self.mean):
             return f"IntegralPosterior({len(self.mean)} integrals, {law})"
-        low, high = self.interval(0.95)
-        return f"IntegralPosterior({self.mean:.10g} ± {self.sd:.3g}, 95 % in [{low:.10g}, {high:.10g}], {law})"
+        return f"IntegralPosterior({stated(self)}, {law})"
 
 
 def plain(a: Any) -> Any:
@@ -198,7 +203,7 @@ def condition(
     if isinstance(amplitude, str):
         _validate.choice(amplitude, "amplitude", ESTIMATES)
         regression = Regression.of(rule.factor, f, constant=constant)
-        a = leave_one_out(regression) if amplitude == "loo" else regression.amplitude
+        a = amplitude_of(regression, amplitude)
         variance = rule.mmd2 + rule.factor.noise(w)
         if amplitude == "marginal":
             df = float(regression.df)

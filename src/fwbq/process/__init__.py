@@ -1,4 +1,6 @@
-"""The Gaussian-process core: least squares with a mean, amplitude, likelihood, prior and search of the kernel.
+"""The Gaussian process: observations, least squares with a mean, amplitude, likelihood, prior and search of the kernel.
+
+Also what is made of it everywhere: the error of the logarithm of an integral, and the greedy choice of points.
 
 >>> import numpy as np
 >>> from fwbq import process
@@ -8,30 +10,56 @@
 True
 """
 
-from .amplitude import leave_one_out, normalise, standardised_squares
-from .families import FAMILIES, SCALE_MIXTURES, KernelFamily
+from .amplitude import (
+    ESTIMATES,
+    amplitude_of,
+    calibrated,
+    common_ratio,
+    leave_one_out,
+    normalise,
+    standardised_squares,
+    weighted_squares,
+)
+from .families import ANOVA, ANOVA_DIM, FAMILIES, SCALE_MIXTURES, KernelFamily
+from .greedy import RemainingCovariance, choose
 from .likelihood import log_likelihood, regress
+from .log_integral import EXPANDED, LogIntegralError, bounded_mean, largest_upper_end
 from .objective import Objective
+from .observations import Observations
 from .prior import LengthscalePrior
 from .regression import Prediction, Regression
 from .search import DRAWS, Fit, Member, Memory, fit
 
 __all__ = [
+    "ANOVA",
+    "ANOVA_DIM",
     "DRAWS",
+    "ESTIMATES",
+    "EXPANDED",
     "FAMILIES",
     "SCALE_MIXTURES",
     "Fit",
     "KernelFamily",
     "LengthscalePrior",
+    "LogIntegralError",
     "Member",
     "Memory",
     "Objective",
+    "Observations",
     "Prediction",
     "Regression",
+    "RemainingCovariance",
+    "amplitude_of",
+    "bounded_mean",
+    "calibrated",
+    "choose",
+    "common_ratio",
     "fit",
+    "largest_upper_end",
     "leave_one_out",
     "log_likelihood",
     "normalise",
     "regress",
     "standardised_squares",
+    "weighted_squares",
 ]

@@ -1,13 +1,28 @@
-"""Amplitude: the factor on the kernel's variance, estimated from values at the points of a rule."""
+"""Amplitude: the factor on the kernel's variance, and the one meaning of each name of an estimate of it.
+
+"ml" and "marginal"
+    That of greatest restricted likelihood (`Regression.amplitude`). "marginal" allows for its own uncertainty: the
+    distribution is then Student-t in place of Gaussian.
+"loo"
+    That at which leave-one-out errors, in standard deviations, have mean square one. Errors count by how much their
+    values matter to the result: equally by default, by the likelihood in an evidence.
+"calibrated"
+    That of greatest likelihood, raised where "loo" is larger. Leave-one-out errors are those over the distance between
+    neighbours, where the error of an integral comes from; "ml" averages those over all distances.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _validate
 from .regression import Regression
 
 FloatArray = NDArray[np.float64]
+
+#: The names of estimates by one formula each; "calibrated" is made of two of them.
+ESTIMATES = ("marginal", "ml", "loo")
 
 
 def normalise(values: FloatArray) -> tuple[FloatArray, NDArray[np.intc]]:
@@ -41,7 +56,23 @@ def standardised_squares(regression: Regression) -> FloatArray:
     return np.asarray((errors.T**2 / variances).T)
 
 
-def leave_one_out(regression: Regression) -> FloatArray:
+def weighted_squares(regression: Regression, weights: FloatArray) -> FloatArray:
+    """Return the weighted mean of the standardised squares of the leave-one-out errors, () or (m,).
+
+    Parameters
+    ----------
+    regression : Regression
+        Of values (n,) or (n, m).
+    weights : (n,) array, or (n, m) for values (n, m)
+        Not negative: how much each value matters.
+    """
+    squares = standardised_squares(regression)
+    if weights.ndim < squares.ndim:
+        return np.asarray(weights @ squares / np.sum(weights))
+    return np.asarray(np.sum(weights * squares, axis=0) / np.sum(weights, axis=0))
+
+
+def leave_one_out(regression: Regression, weights: FloatArray | None = None) -> FloatArray:
     """Return the amplitude at which the leave-one-out errors, in standard deviations, have mean square one.
 
     Infinite when no degree of freedom is left. Compare it with `Regression.amplitude`, the one of greatest likelihood:
@@ -49,18 +80,113 @@ def leave_one_out(regression: Regression) -> FloatArray:
     every point is determined by the others to below rounding, which says nothing; the same is then computed for a
     largest set of independent points too, and the larger of the two amplitudes returned.
 
+    Parameters
+    ----------
+    regression : Regression
+    weights : (n,) or (n, m) array, optional
+        As for `weighted_squares`; equal by default.
+
     Examples
     --------
     >>> import numpy as np
     >>> from fwbq._linalg import CholeskyFactor
-    >>> float(leave_one_out(Regression(CholeskyFactor.of(np.eye(2)), np.array([3.0, 1.0]))))
-    5.0
+    >>> regression = Regression(CholeskyFactor.of(np.eye(2)), np.array([3.0, 1.0]))
+    >>> float(leave_one_out(regression)), float(leave_one_out(regression, np.array([1.0, 3.0])))
+    (5.0, 3.0)
     """
     if regression.df <= 0:
         return np.full(regression.values.shape[1:], np.inf)
-    amplitude = np.asarray(np.mean(standardised_squares(regression), axis=0))
+    if weights is None:
+        amplitude = np.asarray(np.mean(standardised_squares(regression), axis=0))
+    else:
+        amplitude = weighted_squares(regression, weights)
     if regression.factor.independent is not None:
         rows, part = regression.factor.independent
         if len(rows) > regression.rank:
-            amplitude = np.maximum(amplitude, leave_one_out(regression.only(rows, part)))
+            of_these = None if weights is None else weights[rows]
+            amplitude = np.maximum(amplitude, leave_one_out(regression.only(rows, part), of_these))
     return amplitude
+
+
+def calibrated(
+    likely: FloatArray, left_out: FloatArray, *, power: float = 1.0, ratio: FloatArray | float | None = None
+) -> FloatArray:
+    r"""Return the amplitude of greatest likelihood, raised where that of leave-one-out errors is larger.
+
+    .. math:: \hat a\, \max(1, \tilde a / \hat a)^{k}
+
+    Parameters
+    ----------
+    likely : () or (m,) array
+        :math:`\hat a`, of greatest likelihood.
+    left_out : () or (m,) array
+        :math:`\tilde a`, of leave-one-out errors.
+    power : float
+        k. With 1 the result is the larger of the two. A larger power carries the trend on: leave-one-out errors are
+        those over the distance between neighbours, and the error of an integral is that over distances shorter still.
+    ratio : float or (m,) array, optional
+        In place of the ratio of each column, such as :func:`common_ratio` of all of them.
+
+    Examples
+    --------
+    >>> calibrated(np.array([1.0, 2.0]), np.array([3.0, 1.0])).tolist()
+    [3.0, 2.0]
+    >>> calibrated(np.array([1.0, 2.0]), np.array([3.0, 1.0]), power=2.0).tolist()
+    [9.0, 2.0]
+    """
+    if ratio is None:
+        largest = np.maximum(likely, left_out)
+        if power == 1.0:
+            return largest
+        ratio = largest / np.where(likely > 0.0, likely, 1.0)
+    return np.asarray(ratio**power * likely)
+
+
+def common_ratio(likely: FloatArray, left_out: FloatArray) -> float:
+    """Return the mean over m columns of the ratio of two amplitudes, or one where it is less.
+
+    Parameters
+    ----------
+    likely : (m,) array
+        Amplitudes of greatest likelihood; columns where they are zero do not count.
+    left_out : (m,) array
+        Those of leave-one-out errors.
+
+    Examples
+    --------
+    >>> common_ratio(np.array([1.0, 2.0]), np.array([2.0, 12.0])), common_ratio(np.array([1.0]), np.array([0.3]))
+    (4.0, 1.0)
+    """
+    varied = likely > 0.0
+    return max(1.0, float(np.mean(left_out[varied] / likely[varied]))) if varied.any() else 1.0
+
+
+def amplitude_of(regression: Regression, estimate: str | float, weights: FloatArray | None = None) -> FloatArray:
+    """Return the amplitude of each column by the name of its estimate; see the names at the top of this file.
+
+    Parameters
+    ----------
+    regression : Regression
+        Of values (n,) or (n, m).
+    estimate : {"calibrated", "marginal", "ml", "loo"} or float
+        A number is returned for every column.
+    weights : (n,) or (n, m) array, optional
+        How much each value matters, for leave-one-out errors; equal by default.
+
+    Returns
+    -------
+    () or (m,) array
+
+    Examples
+    --------
+    >>> from fwbq._linalg import CholeskyFactor
+    >>> regression = Regression(CholeskyFactor.of(np.eye(2)), np.array([3.0, 1.0]))
+    >>> [float(amplitude_of(regression, name, np.array([3.0, 1.0]))) for name in ("ml", "loo", "calibrated")]
+    [5.0, 7.0, 7.0]
+    """
+    if not isinstance(estimate, str):
+        return np.full(regression.values.shape[1:], float(estimate))
+    if _validate.choice(estimate, "estimate", ("calibrated", *ESTIMATES)) in ("marginal", "ml"):
+        return regression.amplitude
+    left_out = leave_one_out(regression, weights)
+    return left_out if estimate == "loo" else calibrated(regression.amplitude, left_out)

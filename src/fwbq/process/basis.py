@@ -1,4 +1,4 @@
-"""Bases for the unknown mean of a process: constant, linear, quadratic."""
+"""Bases for the unknown mean of a process: constant and quadratic."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
-Basis = Literal["none", "constant", "linear", "diagonal", "quadratic"]
+Basis = Literal["constant", "quadratic"]
 
 BASES: tuple[str, ...] = get_args(Basis)
 
@@ -18,23 +18,16 @@ def basis_size(kind: Basis, dim: int) -> int:
 
     Examples
     --------
-    >>> [basis_size(kind, 3) for kind in ("none", "constant", "linear", "diagonal", "quadratic")]
-    [0, 1, 4, 7, 10]
+    >>> [basis_size(kind, 3) for kind in ("constant", "quadratic")]
+    [1, 10]
     """
-    sizes = {
-        "none": 0,
-        "constant": 1,
-        "linear": 1 + dim,
-        "diagonal": 1 + 2 * dim,
-        "quadratic": 1 + dim + dim * (dim + 1) // 2,
-    }
-    return sizes[kind]
+    return 1 if kind == "constant" else 1 + dim + dim * (dim + 1) // 2
 
 
 def basis_functions(kind: Basis, x: FloatArray) -> FloatArray:
     """Return the functions at points x (n, d), shape (n, p).
 
-    The order is 1; x_1, ..., x_d; x_1^2, ..., x_d^2; x_i x_j for i < j. ``"diagonal"`` leaves out the last of these.
+    The order is 1; x_1, ..., x_d; x_1^2, ..., x_d^2; x_i x_j for i < j.
 
     Examples
     --------
@@ -45,11 +38,32 @@ def basis_functions(kind: Basis, x: FloatArray) -> FloatArray:
     n, d = x.shape
     out = np.empty((n, basis_size(kind, d)))
     out[:, :1] = 1.0
-    if kind in ("linear", "diagonal", "quadratic"):
-        out[:, 1 : 1 + d] = x
-    if kind in ("diagonal", "quadratic"):
-        np.multiply(x, x, out=out[:, 1 + d : 1 + 2 * d])
     if kind == "quadratic":
+        out[:, 1 : 1 + d] = x
+        np.multiply(x, x, out=out[:, 1 + d : 1 + 2 * d])
         i, j = np.triu_indices(d, 1)
         np.multiply(x[:, i], x[:, j], out=out[:, 1 + 2 * d :])
+    return out
+
+
+def basis_gradients(kind: Basis, x: FloatArray) -> FloatArray:
+    """Return the gradients of the functions at points x (n, d), shape (n, d, p).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> basis_gradients("quadratic", np.array([[2.0, 3.0]]))[0]
+    array([[0., 1., 0., 4., 0., 3.],
+           [0., 0., 1., 0., 6., 2.]])
+    """
+    n, d = x.shape
+    out = np.zeros((n, d, basis_size(kind, d)))
+    if kind == "quadratic":
+        axis = np.arange(d)
+        out[:, axis, 1 + axis] = 1.0
+        out[:, axis, 1 + d + axis] = 2.0 * x
+        i, j = np.triu_indices(d, 1)
+        place = 1 + 2 * d + np.arange(len(i))
+        out[:, i, place] = x[:, j]
+        out[:, j, place] = x[:, i]
     return out

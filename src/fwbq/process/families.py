@@ -1,4 +1,4 @@
-"""The kernels that are tried: Matern of three smoothnesses, and ExpQuad with a rough remainder."""
+"""The kernels that are tried: Matern of three smoothnesses, ExpQuad with a rough remainder, and an ANOVA kernel."""
 
 from __future__ import annotations
 
@@ -9,41 +9,51 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, gammaincinv
 
-from ..kernels import Differences, ExpQuad, Kernel, Matern12, Matern32, Matern52, Stationary, Sum
+from ..kernels import Anova, Differences, ExpQuad, Kernel, Matern12, Matern32, Matern52, Stationary, Sum
 
 FloatArray = NDArray[np.float64]
 Pull = Callable[[FloatArray], FloatArray]
 Shape = Callable[[FloatArray, float], "Stationary | Sum"]
+Main = Callable[[FloatArray, float], "Stationary | Sum | Anova"]
 
 
 @dataclass(frozen=True, eq=False)
 class KernelFamily:
-    """Kernels of unit variance with free length-scales and, if there is a remainder, its share.
+    """Kernels of unit variance with free length-scales, weights if they are weighted, and the share of a remainder.
 
-    k = (s + rho r) / (1 + rho), s and r the main kernel and the remainder with the same length-scales; parameters
-    theta = (log l_1, ..., log l_d) or (log l_1, ..., log l_d, log rho). The share of r in the variance is
-    rho / (1 + rho).
+    k = (s + rho r) / (1 + rho), s and r the main kernel and the remainder with the same length-scales. The parameters
+    theta are log l_1, ..., log l_d; then, of an `fwbq.Anova` kernel, log w_1, ..., log w_d; then, if there is a
+    remainder, log rho. The share of r in the variance is rho / (1 + rho).
 
     Attributes
     ----------
     name : str
         What messages call it.
     main : callable
-        (length-scales (d,), variance) -> stationary kernel, or a sum of such.
+        (length-scales (d,), variance) -> stationary kernel, or a sum of such; if the family is weighted,
+        (length-scales and weights (2 d,), variance) -> `fwbq.Anova`.
     remainder : callable, optional
-        The same, for a rougher kernel.
+        (length-scales (d,), variance) -> a rougher kernel.
+    weighted : bool
+        Whether each coordinate has a weight beside its length-scale.
     """
 
     name: str
-    main: Shape
+    main: Main
     remainder: Shape | None = None
+    weighted: bool = False
+
+    def inner(self, dim: int) -> int:
+        """Return the number of parameters of the main kernel in `dim` dimensions; those after it are of the share."""
+        return 2 * dim if self.weighted else dim
 
     def kernel(self, theta: FloatArray, dim: int) -> Kernel:
         """Return the kernel of the parameters."""
-        lengths = np.exp(theta[:dim])
+        inner = np.exp(theta[: self.inner(dim)])
         if self.remainder is None:
-            return self.main(lengths, 1.0)
-        return self.main(lengths, float(expit(-theta[dim]))) + self.remainder(lengths, float(expit(theta[dim])))
+            return self.main(inner, 1.0)
+        log_rho = theta[len(inner)]
+        return self.main(inner, float(expit(-log_rho))) + self.remainder(inner[:dim], float(expit(log_rho)))
 
     def gram(self, theta: FloatArray, x: FloatArray) -> FloatArray:
         """Return the Gram matrix of points x (n, d)."""
@@ -67,15 +77,22 @@ class KernelFamily:
             Weights u (N,) to the derivatives of sum_j u_j k_j in each parameter, (p,).
         """
         dim = len(pairs.absolute)
-        lengths = np.exp(theta[:dim])
+        inner = np.exp(theta[: self.inner(dim)])
         if self.remainder is None:
-            return self.main(lengths, 1.0).pullback(pairs)
-        share = float(expit(theta[dim]))
-        smooth, pull_smooth = self.main(lengths, float(expit(-theta[dim]))).pullback(pairs)
-        rough, pull_rough = self.remainder(lengths, share).pullback(pairs)
+            return self.main(inner, 1.0).pullback(pairs)
+        log_rho = theta[len(inner)]
+        share = float(expit(log_rho))
+        smooth, pull_smooth = self.main(inner, float(expit(-log_rho))).pullback(pairs)
+        rough, pull_rough = self.remainder(inner[:dim], share).pullback(pairs)
         k = smooth + rough
-        # d k / d log rho = rho (r - s) / (1 + rho)^2 = share r - share k, and `rough` is share r.
-        return k, lambda u: np.append(pull_smooth(u) + pull_rough(u), u @ (rough - share * k))
+
+        def pull(u: FloatArray) -> FloatArray:
+            slopes = pull_smooth(u)
+            slopes[:dim] += pull_rough(u)
+            # d k / d log rho = rho (r - s) / (1 + rho)^2 = share r - share k, and `rough` is share r.
+            return np.append(slopes, u @ (rough - share * k))
+
+        return k, pull
 
 
 def _gaussian_sum(smoothness: float) -> Shape:
@@ -94,6 +111,12 @@ def _gaussian_sum(smoothness: float) -> Shape:
     return shape
 
 
+def _anova(parameters: FloatArray, variance: float) -> Anova:
+    """Return the ANOVA kernel of all orders of ExpQuad, given length-scales and weights (2 d,)."""
+    d = len(parameters) // 2
+    return Anova(ExpQuad(parameters[:d], variance), parameters[d:])
+
+
 #: The default candidates. An ExpQuad kernel alone is over-confident on every function that is not as smooth as it
 #: expects; a Matern 3/2 remainder, its share found from the data, widens the posterior by what ExpQuad cannot explain.
 FAMILIES = (
@@ -102,6 +125,16 @@ FAMILIES = (
     KernelFamily("Matern52", Matern52),
     KernelFamily("ExpQuad with a Matern32 remainder", ExpQuad, Matern32),
 )
+
+#: From three dimensions on, under independent coordinates, one more: most functions of many inputs are close to sums of
+#: functions of few. With a weight for each coordinate it holds everything between a sum of functions of one coordinate
+#: and a function of all of them. On the 18 functions of `studies.problems.simulators` with n = 200 its restricted
+#: likelihood was the largest of eight families on 13, and within 4 natural logarithms of it on 2 more; with one weight
+#: for all, or with products of two at most, it was smaller by 20 to 200 on half of them, and errors were 2 to 10 times
+#: as large (Welch's function, Ishigami's, that of Gramacy and Lee).
+ANOVA = KernelFamily("ANOVA ExpQuad with a Matern32 remainder", _anova, Matern32, weighted=True)
+#: The fewest dimensions in which it is tried: in two a product kernel has one interaction, and nothing to leave out.
+ANOVA_DIM = 3
 
 #: For measures under which products of Matern kernels have no embedding (mixtures of correlated Gaussians): sums of
 #: ExpQuad kernels in their place.

@@ -133,8 +133,8 @@ class Regression:
         _, _, r = self._white
         return self.factor.log_determinant() + 2.0 * sum(log(abs(r[i, i])) for i in range(len(r)))
 
-    def log_likelihood(self) -> float:
-        r"""Return the log density of the values, amplitudes and coefficients integrated out.
+    def log_likelihood(self, amplitude: float | None = None) -> float:
+        r"""Return the log density of the values: coefficients integrated out, the amplitude too unless it is given.
 
         With prior densities proportional to 1/a and 1 for a and beta,
 
@@ -143,8 +143,21 @@ class Regression:
                         - \tfrac\nu2 \log f'P f,
 
         summed over the columns. A column with f'P f = 0, which the mean explains, fits every kernel perfectly and is
-        left out.
+        left out. Given the amplitude, as it must be where values have a noise in units of their own,
+
+        .. math::
+            \log p(f \mid a) = - \tfrac\nu2 \log 2 \pi a - \tfrac12 \log |C| - \tfrac12 \log |H'C^{-1}H|
+                        - \frac{f'P f}{2a}.
+
+        Parameters
+        ----------
+        amplitude : float, optional
+            The amplitude a of all columns; by default it is integrated out.
         """
+        if amplitude is not None:
+            S = self.sum_of_squares.reshape(-1)
+            each = -0.5 * self.df * log(2.0 * pi * amplitude) - 0.5 * self.log_determinant
+            return float(len(S) * each - 0.5 * S.sum() / amplitude)
         S = self._unexplained[1]
         each = gammaln(0.5 * self.df) - 0.5 * self.df * log(pi) - 0.5 * self.log_determinant
         return float(len(S) * each - 0.5 * self.df * np.log(S).sum())
@@ -168,14 +181,19 @@ class Regression:
         W = self.factor.whiten(np.eye(self.factor.size))
         return np.asarray(W - q @ (q.T @ W))
 
-    def sensitivity(self) -> FloatArray:
+    def sensitivity(self, amplitude: float | None = None) -> FloatArray:
         r"""Return G (n, n) with :math:`\mathrm{d} \log p(f) = \sum_{ij} G_{ij}\, \mathrm{d} C_{ij}`.
 
         From d(log |C| + log |H'C^-1 H|) = tr(P dC) and d(f'P f) = -f'P dC P f,
 
-        .. math:: G = \tfrac\nu2 \sum_j \frac{(P f_j)(P f_j)'}{f_j'P f_j} - \tfrac{m}{2} P.
+        .. math:: G = \tfrac\nu2 \sum_j \frac{(P f_j)(P f_j)'}{f_j'P f_j} - \tfrac{m}{2} P,
+
+        and with 1 / 2a in place of :math:`\nu / 2 f_j'P f_j` for a given amplitude a, as in :meth:`log_likelihood`.
         """
         e, S = self._unexplained
+        if amplitude is not None:
+            e = self.residual.reshape(self.factor.size, -1)
+            S = np.full(e.shape[1], self.df * amplitude)
         # P = C^-1 - U U' with U = W'Q: all but the inverse is one solve and one product.
         _, q, _ = self._white
         columns = self.factor.whiten_transposed(np.concatenate([e, q], axis=1))
@@ -267,6 +285,21 @@ class Prediction:
     def covariance(self, prior: FloatArray) -> FloatArray:
         """Return c(x, y), given k(x, y) (q, q)."""
         return np.asarray(prior - self.known.T @ self.known + self.unknown.T @ self.unknown)
+
+    def weighted_covariance(self, weights: FloatArray, others: FloatArray, prior: FloatArray) -> FloatArray:
+        """Return the covariance of sum_q weights_q f(x_q) and sum_q others_q f(x_q), given the prior's.
+
+        Parameters
+        ----------
+        weights : (q, m) array
+            Weights of m sums.
+        others : (q,) array
+            Weights of one more.
+        prior : (m,) array
+            weights' K others.
+        """
+        gain = (self.known @ weights).T @ (self.known @ others) - (self.unknown @ weights).T @ (self.unknown @ others)
+        return np.asarray(prior - gain)
 
     def weighted_variance(self, weights: FloatArray, prior: FloatArray) -> FloatArray:
         """Return the variance of sum_q weights_q f(x_q), given the prior's w'K w; weights (q,) or (q, m)."""

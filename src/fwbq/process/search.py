@@ -39,7 +39,7 @@ FEWEST_DRAWS = 3
 LEAST_PROBABILITY = 2e-3
 #: Kernels in the average, about so many: each costs a rule. On 36 problems with n = 20 in one and two dimensions the
 #: intervals of 8 were 0.99 times as wide as those of 16 (median; 0.96 to 1.01 in half of the cases). On all families of
-#: `fwbq.studies.coverage`, n = 20 and 100, 5 and 8 covered equally often.
+#: `studies.coverage`, n = 20 and 100, 5 and 8 covered equally often.
 MEMBERS = 5
 #: Families of less probability than this have no member: their rules would cost as much as those of the others. On the
 #: 20 integrals of benchmarks/constants.py ten times more or less changed no interval.
@@ -56,10 +56,20 @@ NEXT_LOOK = (-1.5, -1.0, -0.5, 0.0, 0.5)
 #: rough one where it explains half or more. Without the last look the search of 60 values of a sample of Matern32 ended
 #: at the lower one, by 18 in natural logarithms.
 SHARE_LOOK = (0.0, -1.5, 4.0 / 3.0)
+#: The same for the log weights of an ANOVA kernel, all equal: mostly functions of one coordinate, of several, and
+#: nearly a product kernel. Of the shares only the first is looked at: with the last one the search of Ishigami's
+#: function ended where the remainder explains everything, 250 below the maximum in natural logarithms (n = 150).
+WEIGHT_LOOK = (-2.0, 1.0, 4.0)
+#: Shifts from the lengths of the best other family, when an ANOVA kernel that was searched with fewer values is
+#: searched with more of them.
+WEIGHTED_LOOK = (-1.0, 0.0)
 #: A family that was searched with fewer values is not searched with more of them if it begins so far below the best
-#: family, in natural logarithms. On 152 problems (19 families of `fwbq.studies.coverage`, n = 32, 100) the best family
+#: family, in natural logarithms. On 152 problems (19 families of `studies.coverage`, n = 32, 100) the best family
 #: was the same as without this limit in all but one.
 ABANDONED = 15.0
+#: The same for a weighted family, whose search begins with equal weights and finds more: on Ishigami's function with
+#: n = 128 it began 33 below the best other family and ended 250 above it.
+WEIGHTED_ABANDONED = 60.0
 #: A family whose maximum is this far below the best, in natural logarithms, is left out of the average: relative to the
 #: best its probability is e^-10, times the ratio of the volumes of the peaks. On those integrals 5 and 20 changed no
 #: interval.
@@ -68,12 +78,13 @@ HOPELESS = 10.0
 #: weight. On those integrals 2 made intervals 5 % wider and 20 made them 3 % narrower.
 _STUDENT_DF = 5.0
 #: A search of n values is made in units of 1 / sqrt(1 + n) for the logarithms of the lengths, about the width of the
-#: peak, and in this unit for the log share of a remainder. It ends when its objective, of order 10 to 100, changes by
-#: less than a part `_FTOL`, when its slope in these units is less than `_GTOL`, or after so many steps. It need not be
-#: exact: the draws around its end have weights of their own. On 18 problems with n = 100 in two dimensions the searches
-#: took 80 gradients a problem, instead of 126 in units of one and with slopes of 1e-3. The maxima found in stages and
-#: at once, of 24 samples of 60 values, differed by 0.003 at most, with slopes of 5e-2 by 0.01.
-_SHARE_UNIT = 3.0
+#: peak, and in these units for the log weights of an ANOVA kernel and the log share of a remainder. It ends when its
+#: objective, of order 10 to 100, changes by less than a part `_FTOL`, when its slope in these units is less than
+#: `_GTOL`, or after `_STEPS` steps. It need not be exact: the draws around its end have weights of their own. On 18
+#: problems with n = 100 in two dimensions the searches took 80 gradients a problem, instead of 126 in units of one and
+#: with slopes of 1e-3. The maxima found in stages and at once, of 24 samples of 60 values, differed by 0.003 at most,
+#: with slopes of 5e-2 by 0.01.
+_WEIGHT_UNIT, _SHARE_UNIT = 1.0, 3.0
 _FTOL, _GTOL, _STEPS = 1e-5, 2e-2, 40
 
 
@@ -324,9 +335,10 @@ def _begun(objectives: list[Objective]) -> list[_Peak]:
     """Search each family from the centre of the prior."""
     # The middle family first: the lengths found for it are a good start for smoother and for rougher ones.
     middle = len(objectives) // 2
-    first = _maximise(objectives[middle], objectives[middle].location, FIRST_LOOK)
+    first = _maximise(objectives[middle], _looks(objectives[middle], objectives[middle].location, FIRST_LOOK))
     return [
-        first if j == middle else _maximise(objective, first.theta, NEXT_LOOK) for j, objective in enumerate(objectives)
+        first if j == middle else _maximise(objective, _looks(objective, first.theta, NEXT_LOOK))
+        for j, objective in enumerate(objectives)
     ]
 
 
@@ -335,32 +347,58 @@ def _continued(objectives: list[Objective], before: list[_Peak]) -> list[_Peak]:
 
     On the 152 problems named above this took 24 gradients and 6 further values of the likelihood a search, instead of
     43 and 26 from the centre of the prior; the maximum was lower by more than one in one of them, higher in two.
+
+    A weighted family comes last, and may start from the best of the others too: with large weights it is a product
+    kernel of the same lengths.
     """
     found = list(before)
-    top = -np.inf
-    for j in sorted(range(len(before)), key=lambda j: -before[j].height):
-        found[j] = _maximise(objectives[j], before[j].theta, (0.0,), above=top - ABANDONED)
-        top = max(top, found[j].height)
+    best: _Peak | None = None
+    for j in sorted(range(len(before)), key=lambda j: (objectives[j].family.weighted, -before[j].height)):
+        looks = _looks(objectives[j], before[j].theta, (0.0,))
+        limit = -np.inf
+        if best is not None:
+            limit = best.height - (WEIGHTED_ABANDONED if objectives[j].family.weighted else ABANDONED)
+            if objectives[j].family.weighted:
+                looks += _looks(objectives[j], best.theta[: objectives[j].prior.dim], WEIGHTED_LOOK)
+        found[j] = _maximise(objectives[j], looks, above=limit)
+        best = found[j] if best is None or found[j].height > best.height else best
     return found
 
 
-def _maximise(objective: Objective, start: FloatArray, look: Sequence[float], *, above: float = -np.inf) -> _Peak:
-    """Search from the best of several common multiples of the lengths to start at, and several shares.
+def _looks(objective: Objective, start: FloatArray, shifts: Sequence[float]) -> list[FloatArray]:
+    """Return parameters to look at: several common multiples of the lengths to start at, several weights and shares.
 
-    When none of these is above the limit given, the best of them is returned.
+    Parameters
+    ----------
+    start : array
+        Lengths (d,), or parameters of the same family, whose weights are kept and whose share is one of several.
+    shifts : sequence of float
+        Of all log lengths.
     """
-    prior = objective.prior
-    d = prior.dim
-    shares: list[FloatArray] = [start[d:d]]
-    if objective.family.remainder is not None:
-        shares = [np.array([share]) for share in (*start[d:], *prior.share(SHARE_LOOK))]
-    looks = [np.append(start[:d] + shift, share) for shift in look for share in shares]
+    prior, family = objective.prior, objective.family
+    d, inner = prior.dim, objective.family.inner(prior.dim)
+    weights: list[FloatArray] = [start[d:inner]]
+    if family.weighted and len(start) < inner:
+        weights = [np.full(d, weight) for weight in WEIGHT_LOOK]
+    shares: list[FloatArray] = [start[:0]]
+    if family.remainder is not None:
+        look = SHARE_LOOK[:1] if family.weighted else SHARE_LOOK
+        shares = [np.array([share]) for share in (*start[inner:], *prior.share(look))]
+    return [
+        np.concatenate([start[:d] + shift, weight, share]) for shift in shifts for weight in weights for share in shares
+    ]
+
+
+def _maximise(objective: Objective, looks: Sequence[FloatArray], *, above: float = -np.inf) -> _Peak:
+    """Search from the best of several parameters; when none of them is above the limit given, return the best."""
     values = [objective.value(theta) for theta in looks]
     best = int(np.argmax(values))
     if values[best] < above:
         return _Peak(objective, looks[best], values[best])
+    d = objective.prior.dim
     unit = np.full(len(looks[best]), (1.0 + objective.pairs.size) ** -0.5)
-    unit[d:] = _SHARE_UNIT
+    unit[d:] = _WEIGHT_UNIT
+    unit[objective.family.inner(d) :] = _SHARE_UNIT
     theta, height = objective.maximise([looks[best]], iterations=_STEPS, ftol=_FTOL, gtol=_GTOL, unit=unit)
     return _Peak(objective, theta, height)
 
