@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+import fwbq
 from fwbq import _files
 
 
@@ -106,3 +107,22 @@ def test_a_changed_document_has_another_checksum(change):
     content = _files.unsealed(sealed)
     assert content["names"] == ["a", 1.5] and content["1"] is None
     assert _files.unsealed(sealed | change) is None
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("this system has no pipes in folders")
+    pipe = tmp_path / "pipe.json"
+    os.mkfifo(pipe)
+    for load in (fwbq.Comparison.load, fwbq.Integration.load, fwbq.EvidenceRun.load, fwbq.load_rule):
+        with pytest.raises(ValueError, match="is a device or a pipe, not a file"):
+            load(pipe)
+
+
+def test_what_is_nested_too_deeply_has_no_checksum():
+    nested: list = []
+    for _ in range(100_000):
+        nested = [nested]
+    assert _files.unsealed({"n": nested, _files.CHECKSUM: "0"}) is None
+    while nested:  # taken apart by hand: Python would recurse
+        nested = nested.pop()

@@ -14,6 +14,8 @@ from typing import Any
 
 #: The entry of a sealed document that holds its checksum.
 CHECKSUM = "checksum"
+#: Largest whole number of a file, far above every seed; larger ones are no float64.
+_LARGEST = 2**128
 
 
 def write(path: str | os.PathLike[str], content: bytes | str) -> None:
@@ -67,6 +69,23 @@ def write(path: str | os.PathLike[str], content: bytes | str) -> None:
         raise _explained(error, path) from error
 
 
+def read(path: str | os.PathLike[str]) -> bytes:
+    """Return the content of a file; a pipe or a device, which might never end, is refused.
+
+    Examples
+    --------
+    >>> read(os.devnull)
+    Traceback (most recent call last):
+    ...
+    ValueError: is a device or a pipe, not a file
+    """
+    source = Path(path)
+    mode = source.stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # a folder says so by itself
+        raise ValueError("is a device or a pipe, not a file")
+    return source.read_bytes()
+
+
 def seal(document: dict[str, Any]) -> str:
     """Return a document as JSON text with a checksum of its content.
 
@@ -84,13 +103,16 @@ def seal(document: dict[str, Any]) -> str:
 def unsealed(document: dict[str, Any]) -> dict[str, Any] | None:
     """Return the content of a sealed document; None when its checksum is missing or does not fit."""
     content = {key: value for key, value in document.items() if key != CHECKSUM}
-    return content if document.get(CHECKSUM) == _checksum(content) else None
+    try:
+        return content if document.get(CHECKSUM) == _checksum(content) else None
+    except RecursionError:  # nested more deeply than anything that `seal` wrote
+        return None
 
 
 def parsed(data: bytes) -> dict[str, Any]:
     """Return a JSON object; anything else is a ValueError whose text continues "the file ..."."""
     try:
-        document = json.loads(data)
+        document = json.loads(data, parse_int=_whole_number)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"is not JSON, or is damaged or cut off ({error})") from None
     if not isinstance(document, dict):
@@ -98,9 +120,14 @@ def parsed(data: bytes) -> dict[str, Any]:
     return document
 
 
-def content(
-    path: str | os.PathLike[str], form: str, names: Iterable[str], *, without_checksum: str | None = None
-) -> dict[str, Any]:
+def _whole_number(text: str) -> int:
+    number = int(text)
+    if abs(number) > _LARGEST:
+        raise ValueError(f"it holds a whole number of {len(text)} digits")
+    return number
+
+
+def content(path: str | os.PathLike[str], form: str, names: Iterable[str]) -> dict[str, Any]:
     """Return the content of a sealed file.
 
     Parameters
@@ -111,18 +138,16 @@ def content(
         Value of its entry ``format``.
     names : iterable of str
         Entries that it must have.
-    without_checksum : str, optional
-        An older format, whose files have no checksum.
 
     Raises
     ------
     ValueError
         With a text that continues "the file ...".
     """
-    document = parsed(Path(path).read_bytes())
-    if document.get("format") not in (form, without_checksum):
+    document = parsed(read(path))
+    if document.get("format") != form:
         raise ValueError(f"is not of the format {form!r}")
-    found = document if document["format"] == without_checksum else unsealed(document)
+    found = unsealed(document)
     if found is None:
         raise ValueError("is damaged, or was edited: its checksum is missing or does not fit its content")
     missing = [name for name in names if name not in found]

@@ -65,6 +65,28 @@ def test_a_cluster_changes_no_bit(client, tmp_path):
     assert len(processes) == 2 and str(os.getpid()) not in processes
 
 
+def with_gradient(x):
+    """A value and its gradient, at many points or one; where the first coordinate is large, no gradient is known."""
+    gradient = np.where(x[..., :1] > 1.0, np.nan, -2.0 * x)
+    return -np.sum(x**2, axis=-1), gradient
+
+
+@pytest.mark.parametrize("vectorized", [None, True, False])
+def test_values_and_gradients_come_back_from_a_cluster(client, tmp_path, vectorized):
+    x, path = sample(40), tmp_path / "run.db"
+    here = Evaluator(with_gradient, DIM, gradient=True, vectorized=vectorized)(x)
+    assert np.isnan(here.gradients).any() and not np.isnan(here.gradients).all()
+    how = {"gradient": True, "vectorized": vectorized, "journal": path, "tag": "f"}
+    with Evaluator(with_gradient, DIM, executor=client.get_executor(), **how) as evaluate:
+        there = evaluate(x)
+    with Evaluator(with_gradient, DIM, **how) as evaluate:
+        resumed = evaluate(x)
+    assert (there.n_new, resumed.n_new) == (40, 0)
+    for found in (there, resumed):
+        assert found.values.tobytes() == here.values.tobytes()
+        np.testing.assert_array_equal(found.gradients, here.gradients)
+
+
 def test_a_worker_that_is_killed_halfway_changes_no_bit_and_loses_nothing(doomed, tmp_path):
     x, log = sample(100), tmp_path / "log"
     serial = Evaluator(slow_product(tmp_path / "serial", 0.0), DIM)(x).values

@@ -110,9 +110,8 @@ class Batch:
                 [i for i in call if self.keys[i] not in self.known.values and i not in self.failures]
             )
             if rows:
-                yield Task(
-                    rows, evaluate_rows, own.f, self.x[rows], {"vectorized": own.vectorized, "timeout": own.timeout}
-                )
+                options = {"returns": own.returns, "vectorized": own.vectorized, "timeout": own.how.timeout}
+                yield Task(rows, evaluate_rows, own.f, self.x[rows], options)
 
     def _not_in_journal(self, rows: list[int]) -> list[int]:
         found = self.known.look_up(self.x[rows], [self.keys[i] for i in rows])
@@ -121,12 +120,13 @@ class Batch:
 
     def _find_out(self, missing: list[int]) -> None:
         own = self.evaluator
-        attempts = range(1 if own.on_error == "raise" else min(len(missing), _PROBE_ATTEMPTS))
+        attempts = range(1 if own.how.on_error == "raise" else min(len(missing), _PROBE_ATTEMPTS))
         first: Finding | None = None
         for attempt in attempts:
             rows = (missing[attempt:] + missing[:attempt])[:PROBE]
             x = self.x[[rows[k % len(rows)] for k in range(PROBE)]]
-            task = Task(rows, find_out, own.f, x, {"timeout": own.timeout}, divisible=False)
+            options = {"returns": own.returns, "timeout": own.how.timeout}
+            task = Task(rows, find_out, own.f, x, options, divisible=False)
             finding = self._alone(task)
             if finding is None:
                 return
@@ -141,12 +141,13 @@ class Batch:
         assert first is not None
         point = self.x[missing[0]]
         tried, alone = first.rows
+        many, one = own.returns.words
         self.stop = _caused(
             EvaluationError(
                 f"{own.called} could not be called at point {own.where(point)} (row {missing[0]} of {len(self.x)}): "
                 f"given an array of shape ({PROBE - 1}, {own.dim}), {tried}; given one point of shape ({own.dim},), "
-                f"{alone}. {own.called} must be vectorised, (n, d) -> (n,) or (n, m), or take one point, (d,) -> float "
-                "or (m,); `vectorized=True` or `vectorized=False` says which, and then only that is tried.",
+                f"{alone}. {own.called} must be vectorised, (n, d) -> {many}, or take one point, (d,) -> {one}; "
+                "`vectorized=True` or `vectorized=False` says which, and then only that is tried.",
                 (Failure(missing[0], point, str(alone), alone.exception),),
             ),
             tried,
@@ -173,22 +174,25 @@ class Batch:
         try:
             for landed in dispatch.run(tasks, self._must_stop):
                 settle([item for item in landed if item.fault is None])
-                fatal = [item for item in landed if item.fatal]
-                if fatal and fatal[0].fault is not None:
-                    lost = [*(item.task for item in fatal), *dispatch.under_way()]
-                    self.stop = self.stop or self._broken(lost, fatal[0].fault)
-                for item in landed:
-                    if item.fatal:
-                        continue
-                    if item.fault is not None and not self._must_stop():
-                        for i in item.task.rows:
-                            self._fail(i, f"its worker was lost ({named(item.fault)})", item.fault)
+                self._note_faults(landed, dispatch)
         except BaseException:  # an interruption: nothing is waited for, what is finished is kept
             settle(dispatch.abandon())
             raise
 
+    def _note_faults(self, landed: list[Landed], dispatch: Dispatch) -> None:
+        """Stop when the executor is of no more use; points whose worker was lost have failed."""
+        faults = [(item.task, item.fault, item.fatal) for item in landed if item.fault is not None]
+        fatal = [(task, fault) for task, fault, is_fatal in faults if is_fatal]
+        if fatal:
+            lost = [*(task for task, _ in fatal), *dispatch.under_way()]
+            self.stop = self.stop or self._broken(lost, fatal[0][1])
+        for task, fault, is_fatal in faults:
+            if not is_fatal and not self._must_stop():
+                for i in task.rows:
+                    self._fail(i, f"its worker was lost ({named(fault)})", fault)
+
     def _must_stop(self) -> bool:
-        return self.stop is not None or (bool(self.failures) and self.evaluator.on_error == "raise")
+        return self.stop is not None or (bool(self.failures) and self.evaluator.how.on_error == "raise")
 
     # -- results ------------------------------------------------------------------------------------------------------
 
@@ -206,8 +210,8 @@ class Batch:
                 elif not self.known.fits(result):
                     width = None if result.ndim == 0 else len(result)
                     self._fail(i, f"it returned {words(width)}, at other points {words(self.known.width)}", None)
-                elif not np.all(np.isfinite(result) | ((result == -np.inf) & own.minus_infinity)):
-                    self._fail(i, f"it returned {written(result)}", None)
+                elif not own.returns.accept(result):
+                    self._fail(i, f"it returned {written(own.returns.values(result))}", None)
                 else:
                     good[self.keys[i]] = result
         self.progress.advance(sum(len(item.task.rows) for item in landed))
@@ -225,7 +229,7 @@ class Batch:
         """Whether all values of a call can be kept; checked at once, for a check of each costs more than a cheap f."""
         if any(isinstance(result, Trouble) for result in results) or len({result.shape for result in results}) != 1:
             return False
-        return self.known.fits(results[0]) and bool(np.isfinite(np.array(results)).all())
+        return self.known.fits(results[0]) and self.evaluator.returns.accept(np.array(results))
 
     def _fail(self, i: int, reason: str, cause: BaseException | None) -> None:
         self.failures[i] = Failure(i, self.x[i], reason, cause)
@@ -251,7 +255,7 @@ class Batch:
 
     def _called_words(self) -> str:
         """Say how f was called where the user chose it and no call has succeeded: f may take points otherwise."""
-        given = self.evaluator.given
+        given = self.evaluator.how.vectorized
         if (
             given is None
             or self.evaluator.where is not written
@@ -298,7 +302,7 @@ class Batch:
                     "evaluator, or closing it, writes them."
                 )
             raise self.stop
-        if failed and self.evaluator.on_error == "raise":
+        if failed and self.evaluator.how.on_error == "raise":
             raise self._error()
         known.failed.update((self.keys[failure.index], failure) for failure in failed)
 

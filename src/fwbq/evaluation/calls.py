@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .evaluations import BadResult, Returns
+from .returned import as_array
+
 FloatArray = NDArray[np.float64]
 
 # Points looked at to find out how f wants to be called: two in one call and one in another, because only an f that
@@ -51,53 +54,60 @@ class _Overdue(TimeoutError):
     pass
 
 
-class _BadResult(TypeError):
-    pass
-
-
 def evaluate_rows(
-    f: Callable[[FloatArray], Any], x: FloatArray, attempt: int, *, vectorized: bool, timeout: float | None
+    f: Callable[[FloatArray], Any],
+    x: FloatArray,
+    attempt: int,
+    *,
+    returns: Returns,
+    vectorized: bool,
+    timeout: float | None,
 ) -> list[FloatArray | Trouble]:
     """Evaluate the rows of x in one call of a vectorised f, or one by one; `attempt` only tells equal calls apart."""
     if vectorized and len(x) > 1:
         try:
-            return list(_checked(_call(f, x, timeout), len(x)))
+            return list(returns.rows(_call(f, x, timeout), len(x)))
         except Exception:
             pass  # one bad point must not take the others with it: ask for them one by one
     results: list[FloatArray | Trouble] = []
     for row in x:
         try:
             if vectorized:
-                results.append(_checked(_call(f, row[None], timeout), 1)[0])
+                results.append(returns.rows(_call(f, row[None], timeout), 1)[0])
             else:
-                results.append(_checked(_call(f, row, timeout), None))
+                results.append(returns.rows(_call(f, row, timeout), None))
         except Exception as error:
             results.append(_trouble(error))
     return results
 
 
-def find_out(f: Callable[[FloatArray], Any], x: FloatArray, attempt: int, *, timeout: float | None) -> Finding:
+# -- whether f takes many points or one -------------------------------------------------------------------------------
+
+
+def find_out(
+    f: Callable[[FloatArray], Any], x: FloatArray, attempt: int, *, returns: Returns, timeout: float | None
+) -> Finding:
     """Find out how f wants to be called, on three points; `attempt` only tells equal calls apart."""
     shape: tuple[int, ...] = ()
     try:
         given = _call(f, x[:-1], timeout)
-        shape = np.shape(given)
-        two = _checked(given, PROBE - 1)
-        one = _checked(_call(f, x[-1:], timeout), 1)
+        shape = () if returns.gradient else as_array(given).shape
+        two = returns.rows(given, PROBE - 1)
+        one = returns.rows(_call(f, x[-1:], timeout), 1)
         if two.shape[1:] != one.shape[1:]:
-            raise _BadResult(f"it returned shape {two.shape} for {len(two)} points and {one.shape} for one")
-        if two.ndim == 2 and two.shape[1] == x.shape[1]:
-            alone = _checked(_call(f, x[:1], timeout), 1)
+            raise BadResult(f"it returned shape {two.shape} for {len(two)} points and {one.shape} for one")
+        if len(shape) == 2 and shape[1] == x.shape[1]:
+            alone = returns.rows(_call(f, x[:1], timeout), 1)
             if not np.allclose(alone[0], two[0], rtol=1e-6, atol=0.0, equal_nan=True):
-                raise _BadResult("its value at a point changed with the other points of the array")
+                raise BadResult("its value at a point changed with the other points of the array")
         return Finding(True, [*two, *one])
     except Exception as error:
         together = _trouble(error)
     try:
-        value = _checked(_call(f, x[0], timeout), None)
+        value = returns.rows(_call(f, x[0], timeout), None)
         extra = _extra_values(f, x, shape, timeout) if value.ndim else 0
         if extra:
-            raise _BadResult(
+            raise BadResult(
                 f"it returned a vector of {len(value)}, but given arrays of n points it returns n {extra:+d} values, "
                 "so that it looks vectorised with a wrong number of values"
             )
@@ -106,11 +116,68 @@ def find_out(f: Callable[[FloatArray], Any], x: FloatArray, attempt: int, *, tim
         return Finding(None, [together, _trouble(error)])
 
 
+def find_out_at_once(f: Callable[[FloatArray], Any], x: FloatArray) -> tuple[bool | None, Any]:
+    """Find out whether an f that returns one number for each point takes many points or one, by giving it all points.
+
+    For use within the call of another function, which has its points and wants their values; `find_out` chooses its
+    calls, so that they are the same whatever is known already. An f that takes (n, d) is called with nothing else,
+    unless it raises.
+
+    Parameters
+    ----------
+    f : callable
+        (n, d) -> (n,), or (d,) -> float.
+    x : (n, d) array
+        The points.
+
+    Returns
+    -------
+    vectorized : bool or None
+        Whether f takes many points; None when that cannot be told, because there is only one, or because f returned
+        the wrong shape either way.
+    given : array_like
+        What f returned: for all points, or, where `vectorized` is False, for the first.
+
+    Raises
+    ------
+    Exception
+        What f raised when it was given all points, if it cannot be called with one either.
+
+    Examples
+    --------
+    >>> find_out_at_once(lambda x: x.sum(axis=1), np.ones((3, 2)))
+    (True, array([2., 2., 2.]))
+    >>> find_out_at_once(lambda x: float(x[0]), np.ones((3, 2)))
+    (False, [1.0])
+    """
+    n, d = x.shape
+    given: Any = None
+    failed: Exception | None = None
+    try:
+        given = f(x.copy())
+        fits = np.shape(given) == (n,)
+        if fits and n == d > 1:  # a function of one point that works by coordinates gives d values too
+            fits = np.shape(f(x[:1].copy())) == (1,)
+    except Exception as error:
+        fits, failed = False, error
+    if fits:
+        return True if n > 1 else None, given  # for a single point both may work
+    try:
+        alone = np.asarray(f(x[0].copy()), dtype=float)
+    except Exception:
+        alone = np.empty(0)
+    if alone.size == 1:
+        return False, [alone.item()]
+    if failed is not None:
+        raise failed
+    return None, given
+
+
 def _extra_values(f: Callable[[FloatArray], Any], x: FloatArray, shape: tuple[int, ...], timeout: float | None) -> int:
     """Return k when f gives n + k values for an array of n points, for n = 2 (of `shape`) and n = 1; otherwise 0."""
     extra = shape[0] - (PROBE - 1) if len(shape) == 1 else 0
     try:
-        return extra if extra and np.shape(_call(f, x[-1:], timeout)) == (1 + extra,) else 0
+        return extra if extra and as_array(_call(f, x[-1:], timeout)).shape == (1 + extra,) else 0
     except Exception:
         return 0
 
@@ -139,29 +206,8 @@ def _call(f: Callable[[FloatArray], Any], x: FloatArray, timeout: float | None) 
     raise value
 
 
-def _checked(value: Any, n: int | None) -> FloatArray:
-    """Return a copy of what f returned as float64, of shape (n,) or (n, m); for n = None, () or (m,)."""
-    if value is None:
-        raise _BadResult("it returned None (is a `return` missing?)")
-    if np.ma.is_masked(value):
-        raise _BadResult("it returned masked values, which are no numbers (fill them, or leave the point out)")
-    array = np.asarray(value)
-    if array.dtype.kind == "O":
-        try:
-            array = array.astype(np.float64)
-        except (TypeError, ValueError):
-            pass
-    if array.dtype.kind not in "biuf":
-        raise _BadResult(f"it returned {type(value).__name__} of dtype {array.dtype}, not real numbers")
-    expected = "a number or a vector (m,)" if n is None else f"({n},) or ({n}, m)"
-    fits = array.ndim <= 1 if n is None else array.ndim in (1, 2) and len(array) == n
-    if not fits or array.shape[-1:] == (0,):
-        raise _BadResult(f"it returned shape {array.shape} where {expected} was expected")
-    return np.array(array, dtype=np.float64)
-
-
 def _trouble(error: BaseException) -> Trouble:
-    if isinstance(error, _BadResult):
+    if isinstance(error, BadResult):
         return Trouble(str(error))
     if isinstance(error, _Overdue):
         return Trouble(f"it timed out: {error}")

@@ -4,13 +4,13 @@ The answer of a run depends on the points and on f alone. Batches are cut into c
 number of workers nor what the journal holds, results are put back in the order of the points, and what failed is named.
 """
 
+import logging
 import os
-from collections.abc import Callable
-from concurrent.futures import Executor
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,16 +19,18 @@ from .. import _validate
 from .._threads import users_blas_threads
 from ..measures import Measure
 from .batch import Batch
-from .evaluations import Evaluations
-from .executors import Workers, checked_executor
+from .evaluation import Evaluation
+from .evaluations import Evaluations, Returns
+from .executors import Workers, check_travels
 from .failures import Failure, written
 from .journal import Journal, point_keys
 from .journal_file import JournalError
 from .known import Known
-from .progress import Progress
+from .progress import Progress, shown
 from .tags import function_identity
 
 FloatArray = NDArray[np.float64]
+_log = logging.getLogger(__name__)
 
 
 class Evaluator:
@@ -41,30 +43,13 @@ class Evaluator:
         copies and may change them.
     dim : int
         The number of coordinates d.
-    vectorized : bool, optional
-        Which of the two f is. None finds out on the first batch (see Notes).
-    executor : concurrent.futures.Executor, optional
-        Where f is called: threads, processes, ``dask.distributed.Client.get_executor()``; None calls it here. The
-        executor stays the caller's.
-    journal : path-like or Journal, optional
-        Where each finished evaluation is written before it is used. A path is opened with the identity (dim, measure,
-        function, version) and closed by `close`; a `Journal` stays the caller's.
+    evaluation : Evaluation, optional
+        How f is called, where, and where its values are kept. Fields of it can be given as keywords too (`options`).
     series : str, optional
         The name of this integrand within the journal, for callers who vouch that it always means the same function. By
         default the series that belongs to f: different functions in one open `Journal` are kept apart.
     measure : Measure, optional
         For the journal's identity.
-    tag : str, optional
-        A name for f in the journal's identity; give another whenever f changes. By default f is identified by its code
-        and everything that the code refers to (`fwbq.evaluation.function_identity`).
-    version : str
-        Of f, for the journal's identity: raise it when files or programs that f uses change.
-    on_error : {"raise", "skip"}
-        What to do about a point at which f raises, times out or returns NaN, an infinity or another shape. "raise"
-        finishes and keeps what is under way, then raises `EvaluationError`. "skip" goes on and lists the failures.
-    timeout : float, optional
-        Seconds for one evaluation. f then runs in a thread of its own, which is abandoned when the time is over (Python
-        cannot end it; on a process or Dask worker it dies with the worker).
     chunk_size : int, optional
         Points per call of a vectorised f (default: a sixteenth of the batch, at most 512), or per task of an f for one
         point (default 1). It never depends on the number of workers.
@@ -72,12 +57,13 @@ class Evaluator:
         Calls handed to the executor at a time; default twice its workers, at least 64 where their number may grow.
     minus_infinity : bool
         Whether -inf is a good value, as it is for a log-likelihood.
-    progress : bool or Progress, optional
-        None draws a bar when standard error is a terminal, True always, False never. A `Progress` is advanced.
     called : str
         What messages call f: the name that the user knows it by.
     where : callable, optional
         A point (d,) as messages show it; by default its coordinates.
+    **options
+        Fields of `Evaluation`: `executor`, `journal`, `tag`, `version`, `vectorized`, `on_error`, `timeout`,
+        `progress`, `gradient`. They take the place of those of `evaluation`.
 
     Raises
     ------
@@ -101,6 +87,9 @@ class Evaluator:
     *Same bits.* A matrix product may round differently for 7 rows than for 8. Therefore a batch is always cut into the
     same calls, with or without an executor and whatever its size, and a call that the journal holds in part can only
     come from a run with other batches.
+
+    *Gradients.* With ``gradient=True`` f returns pairs, ``(n, d) -> ((n,), (n, d))`` or ``(d,) -> (float, (d,))``. Both
+    are checked, and kept in the journal as one row of 1 + d numbers.
 
     *Repeated points* are evaluated once, within a batch and over the life of the evaluator. -0.0 counts as 0.0.
 
@@ -134,56 +123,41 @@ class Evaluator:
         self,
         f: Callable[[FloatArray], Any],
         dim: int,
+        evaluation: Evaluation | None = None,
         *,
-        vectorized: bool | None = None,
-        executor: Executor | None = None,
-        journal: str | os.PathLike[str] | Journal | None = None,
         series: str | None = None,
         measure: Measure | None = None,
-        tag: str | None = None,
-        version: str = "",
-        on_error: Literal["raise", "skip"] = "raise",
-        timeout: float | None = None,
         chunk_size: int | None = None,
         in_flight: int | None = None,
         minus_infinity: bool = False,
-        progress: bool | Progress | None = None,
         called: str = "f",
         where: Callable[[FloatArray], str] | None = None,
+        **options: Any,
     ) -> None:
         self.f = _validate.function(f, called.strip("`"))
         self.called = called
         self.where = where or written
         self.dim = _validate.count(dim, "dim")
-        self.vectorized = self.given = vectorized  # the former is found out where the latter is None
-        self.executor: Executor | None = checked_executor(executor, f)
-        self._workers = None if self.executor is None else Workers(self.executor)
-        self.on_error = _validate.choice(on_error, "on_error", ("raise", "skip"))
-        self.timeout = None if timeout is None else _validate.positive(timeout, "timeout")
+        self.how = replace(evaluation or Evaluation(), **options)
+        self.vectorized = self.how.vectorized  # None until it is found out
+        self.returns = Returns(self.dim, minus_infinity, self.how.gradient)
         self.chunk_size = None if chunk_size is None else _validate.count(chunk_size, "chunk_size")
         self.in_flight = None if in_flight is None else _validate.count(in_flight, "in_flight")
-        self.minus_infinity = minus_infinity
-        self.progress = progress
         self.n_new = 0
         self.n_reused = 0
-        self._opening = vectorized is None
-        self._known = Known(minus_infinity)
-        self._owns_journal = journal is not None and not isinstance(journal, Journal)
+        check_travels(f, self.how.executor)
+        self._workers = None if self.how.executor is None else Workers(self.how.executor)
+        self._opening = self.vectorized is None
+        self._known = Known(self.returns)
+        self._owns_journal = self.how.journal is not None and not isinstance(self.how.journal, Journal)
         self._known.series = series or ""
-        if journal is not None:
-            self._open(journal, series, measure, tag, version)
+        if self.how.journal is not None:
+            self._open(self.how.journal, series, measure)
 
-    def _open(
-        self,
-        journal: str | os.PathLike[str] | Journal,
-        series: str | None,
-        measure: Measure | None,
-        tag: str | None,
-        version: str,
-    ) -> None:
+    def _open(self, journal: str | os.PathLike[str] | Journal, series: str | None, measure: Measure | None) -> None:
         """Open the journal, or take the open one, and find the series that belongs to f."""
         known = self._known
-        identity = None if isinstance(journal, Journal) and series is not None else self._identity(tag, version)
+        identity = None if isinstance(journal, Journal) and series is not None else self._identity()
         if isinstance(journal, Journal):
             known.journal = journal
         else:
@@ -200,10 +174,11 @@ class Evaluator:
                 "another file"
             )
 
-    def _identity(self, tag: str | None, version: str) -> dict[str, Any]:
+    def _identity(self) -> dict[str, Any]:
         """Return what the values of f depend on beside the point."""
-        function = function_identity(self.f) if tag is None else _validate.text(tag, "tag")
-        return {"dim": self.dim, "function": function, "version": _validate.text(version, "version")}
+        function = function_identity(self.f) if self.how.tag is None else self.how.tag
+        with_gradient = {"gradient": True} if self.how.gradient else {}
+        return {"dim": self.dim, "function": function, "version": self.how.version, **with_gradient}
 
     @property
     def journal(self) -> Journal | None:
@@ -218,7 +193,7 @@ class Evaluator:
     @property
     def width(self) -> int | None:
         """Number of values that f returns at a point; None for a plain number, and as long as no value is known."""
-        return self._known.width
+        return None if self.how.gradient else self._known.width
 
     @property
     def failures(self) -> tuple[Failure, ...]:
@@ -243,23 +218,26 @@ class Evaluator:
         batch = Batch(self, known, self._workers, x, keys, opening=self._opening)
         if batch.rows:
             self._opening = False
-            if isinstance(self.progress, Progress):
-                shown: Any = nullcontext(self.progress)
-            else:
-                shown = Progress(len(batch.rows), enabled=self.progress)
-            with shown as progress:
+            with shown(self.how.progress, len(batch.rows)) as progress:
                 batch.run(progress)
         failures = tuple(
             replace(known.failed[key], index=i, point=x[i]) for i, key in enumerate(keys) if key in known.failed
         )
-        values = np.full(len(x) if self.width is None else (len(x), self.width), np.nan)
+        rows = np.full(len(x) if known.width is None else (len(x), known.width), np.nan)
         for i, key in enumerate(keys):
             if key in known.values:
-                values[i] = known.values[key]
+                rows[i] = known.values[key]
         reused = len(x) - batch.n_new - len(failures)
         self.n_new += batch.n_new
         self.n_reused += reused
-        return Evaluations(x, values, batch.n_new, reused, failures)
+        _log.info("%d points: %d evaluated, %d known before, %d failed", len(x), batch.n_new, reused, len(failures))
+        returns = self.returns
+        return Evaluations(x, returns.values(rows), batch.n_new, reused, failures, returns.gradients(rows))
+
+    def meanwhile(self, what: str, size: int) -> AbstractContextManager[None]:
+        """Say on the progress bar, if there is one, what is computed between evaluations: see `Progress.meanwhile`."""
+        bar = self.how.progress
+        return bar.meanwhile(what, max(size, 1)) if isinstance(bar, Progress) else nullcontext()
 
     def forget(self) -> None:
         """Drop the values kept in memory; a point asked for again is looked up in the journal, or evaluated anew."""
@@ -280,3 +258,60 @@ class Evaluator:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+@contextmanager
+def evaluating(
+    f: Callable[[FloatArray], Any],
+    dim: int,
+    evaluation: Evaluation,
+    total: int,
+    description: str,
+    **options: Any,
+) -> Iterator[Evaluator]:
+    """Open an evaluator whose batches advance one progress bar, and close both at the end.
+
+    Parameters
+    ----------
+    f, dim, evaluation
+        As for `Evaluator`.
+    total : int
+        Points at which f may be evaluated in all batches together.
+    description : str
+        The word before the bar.
+    **options
+        Further ones of `Evaluator`.
+
+    Examples
+    --------
+    >>> with evaluating(lambda x: x[:, 0], 1, Evaluation(progress=False), 3, "integrate") as evaluate:
+    ...     evaluate([[1.0], [2.0], [3.0]]).values.tolist()
+    [1.0, 2.0, 3.0]
+    """
+    with (
+        shown(evaluation.progress, total, description) as bar,
+        Evaluator(f, dim, evaluation, progress=bar, **options) as evaluate,
+    ):
+        try:
+            yield evaluate
+        except KeyboardInterrupt as stop:
+            stop.add_note(what_is_kept(len(evaluate._known.values), evaluation.journal))
+            raise
+
+
+def what_is_kept(finished: int, journal: str | os.PathLike[str] | Journal | None) -> str:
+    """Say what an interrupted run has finished, where that is kept, and how to go on.
+
+    Examples
+    --------
+    >>> what_is_kept(12, "run.db")
+    "12 evaluations are finished and kept in the journal 'run.db': start the same again, and it goes on from there."
+    >>> what_is_kept(1, None)
+    '1 evaluation is finished and lost: with `journal="run.db"` it would be kept, and the same call would go on.'
+    """
+    count = f"{finished} evaluation{'s are' if finished != 1 else ' is'} finished"
+    if journal is None:
+        them = "they" if finished != 1 else "it"
+        return f'{count} and lost: with `journal="run.db"` {them} would be kept, and the same call would go on.'
+    path = journal.path if isinstance(journal, Journal) else os.fspath(journal)
+    return f"{count} and kept in the journal {str(path)!r}: start the same again, and it goes on from there."

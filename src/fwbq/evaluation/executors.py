@@ -9,6 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from importlib import import_module
 from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import Any
 
 # Executors that do not say how many workers they have get this many tasks at once, at least: two for each of 32.
@@ -31,33 +32,33 @@ class DesertedError(RuntimeError):
     """A cluster has lost all its workers and gets no new ones."""
 
 
-def checked_executor(executor: Any, f: Any) -> Executor | None:
-    """Return an executor, or None; `f` must be fit to travel to its processes, if it has any."""
-    if executor is None:
-        return None
-    if not isinstance(executor, Executor):
-        hint = (
-            "for Dask pass client.get_executor()"
-            if hasattr(executor, "get_executor")
-            else "pass e.g. ThreadPoolExecutor(4), or None to evaluate here"
-        )
-        raise TypeError(
-            f"`executor` must be a concurrent.futures.Executor or None, got {type(executor).__name__}: {hint}"
-        )
+def checked_executor(executor: Any) -> Executor | None:
+    """Return an executor, or None."""
+    if executor is None or isinstance(executor, Executor):
+        return executor
+    hint = (
+        "for Dask pass client.get_executor()"
+        if hasattr(executor, "get_executor")
+        else "pass e.g. ThreadPoolExecutor(4), or None to evaluate here"
+    )
+    raise TypeError(f"`executor` must be a concurrent.futures.Executor or None, got {type(executor).__name__}: {hint}")
+
+
+def check_travels(f: Any, executor: Executor | None) -> None:
+    """Check that f is fit to travel to the processes of an executor, if it has any."""
     if isinstance(executor, ProcessPoolExecutor):
         dumps: Callable[[Any], bytes] = pickle.dumps
         hint = "define it at the top level of a module, or use a ThreadPoolExecutor"
-    elif _is_dask(executor):
+    elif executor is not None and _is_dask(executor):
         dumps, hint = import_module("cloudpickle").dumps, "keep locks, files and connections out of it"
     else:
-        return executor
+        return
     try:
         dumps(f)
     except Exception as error:
         raise TypeError(
             f"`f` cannot be sent to the processes of `executor` ({type(error).__name__}: {error}): {hint}"
         ) from error
-    return executor
 
 
 class Workers:
@@ -164,6 +165,17 @@ def _private(executor: Executor, name: str) -> Any:
     of them go away, Dask's own futures are used, or the window of an executor that does not say how many it has.
     """
     return getattr(executor, name, None)
+
+
+def processes_of(executor: ProcessPoolExecutor) -> list[Any]:
+    """Return the worker processes of a pool, which has no public name for them (``_processes``)."""
+    return list((_private(executor, "_processes") or {}).values())
+
+
+def manager_of(executor: ProcessPoolExecutor) -> Thread | None:
+    """Return the thread that looks after the processes of a pool, which has no public name for it."""
+    thread: Thread | None = _private(executor, "_executor_manager_thread")
+    return thread
 
 
 def _is_dask(executor: Executor) -> bool:

@@ -225,14 +225,8 @@ class _Walk:
 
     def _object(self, x: Any, where: str) -> None:
         kind = type(x)
-        if kind is list:
-            self.put("list")
-            self._sequence(x, where)
-        elif kind is dict:
-            self.put("dict")
-            self._sequence((item for pair in x.items() for item in pair), where)
-        elif kind in (set, frozenset):
-            self.put(kind.__name__, len(x), *sorted(self._apart(item, where) for item in x))
+        if kind in (list, dict, set, frozenset):
+            self._container(x, where)
         elif isinstance(x, types.ModuleType):
             self._module(x, where)
         elif isinstance(x, types.FunctionType):
@@ -257,6 +251,14 @@ class _Walk:
             self.visit(x.func, where)
         else:
             self._instance(x, where)
+
+    def _container(self, x: Any, where: str) -> None:
+        kind = type(x).__name__
+        if isinstance(x, set | frozenset):
+            self.put(kind, len(x), *sorted(self._apart(item, where) for item in x))
+            return
+        self.put(kind)
+        self._sequence((item for pair in x.items() for item in pair) if isinstance(x, dict) else x, where)
 
     def _apart(self, item: Any, where: str) -> str:
         """Digest an element whose place has no meaning, whatever was met in other elements."""

@@ -206,6 +206,7 @@ class Journal:
         *,
         vectorized: bool | None = None,
         minus_infinity: bool = False,
+        gradient: bool = False,
     ) -> FloatArray:
         """Write evaluations down; when this returns they are on the disk.
 
@@ -213,12 +214,14 @@ class Journal:
         ----------
         points : (n, d) array
         values : (n,) or (n, m) array
-            Finite.
+            Finite; with `gradient` (n, 1 + d), each value followed by its gradient, which may be NaN.
         series : str
         vectorized : bool, optional
             How f is called, remembered with the first record of the series (see `finding`).
         minus_infinity : bool
             Whether -inf is a good value, as it is for a log-likelihood.
+        gradient : bool
+            Whether the rows are values with their gradients.
 
         Returns
         -------
@@ -231,8 +234,7 @@ class Journal:
             Nothing of this call is recorded then; what was recorded before is untouched.
         """
         x = _validate.points(points, "points")
-        check = _validate.values_or_minus_infinity if minus_infinity else _validate.values
-        y = check(values, "values", len(x)).astype("<f8")
+        y = _checked(values, x.shape, minus_infinity, gradient).astype("<f8")
         width = None if y.ndim == 1 else y.shape[1]
         with self._file.transaction("cannot be written") as connection:
             shape = self._shape(connection, series, x.shape[1])
@@ -367,6 +369,21 @@ class Journal:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _checked(values: ArrayLike, shape: tuple[int, ...], minus_infinity: bool, gradient: bool) -> FloatArray:
+    """Return rows to be recorded, for points of this shape."""
+    check = _validate.values_or_minus_infinity if minus_infinity else _validate.values
+    n, dim = shape
+    if not gradient:
+        return check(values, "values", n)
+    rows = np.asarray(values, dtype=np.float64)
+    if rows.shape != (n, 1 + dim):
+        raise ValueError(
+            f"`values` with `gradient=True` must have shape ({n}, {1 + dim}), a value and its {dim} derivatives for "
+            f"each point, got {rows.shape}"
+        )
+    return np.column_stack([check(rows[:, 0], "values", n), rows[:, 1:]])
 
 
 def _from_bytes(blob: bytes, width: int | None) -> FloatArray:

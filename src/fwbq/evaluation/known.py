@@ -3,39 +3,41 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from .failures import Failure
+from .evaluations import Returns
+from .failures import Failure, words
 from .journal import Journal
+from .journal_file import JournalError
 
 FloatArray = NDArray[np.float64]
 
 
 class Known:
-    """Values and failures of f by the exact bytes of the point.
+    """What f returned, and where it failed, by the exact bytes of the point.
 
     Parameters
     ----------
-    minus_infinity : bool
-        Whether -inf is a good value.
+    returns : Returns
+        What f returns, and as which row of numbers it is kept.
 
     Attributes
     ----------
     values : dict of bytes to array
-        By point.
+        The row of each point.
     failed : dict of bytes to Failure
         The points that were skipped.
     unrecorded : dict of bytes to array
-        Values that a full disk kept out of the journal.
+        Rows that a full disk kept out of the journal.
     width : int or None
-        Number of values that f returns at a point; None for a plain number, and as long as no value is known.
+        Numbers in a row; None for a plain number, and as long as no value is known.
     """
 
-    def __init__(self, minus_infinity: bool) -> None:
+    def __init__(self, returns: Returns) -> None:
         self.values: dict[bytes, FloatArray] = {}
         self.failed: dict[bytes, Failure] = {}
         self.unrecorded: dict[bytes, FloatArray] = {}
-        self.width: int | None = None
-        self._width_known = False
-        self._minus_infinity = minus_infinity
+        self.returns = returns
+        self.width = returns.width
+        self._width_known = self.width is not None
         self.journal: Journal | None = None
         self.series = ""
 
@@ -52,7 +54,12 @@ class Known:
             return np.zeros(len(x), dtype=bool)
         found, values = self.journal.get(x, self.series)
         if found.any():
-            self.fits(values[found][0])
+            if not self.fits(values[found][0]):
+                raise JournalError(
+                    f"journal {str(self.journal.path)!r}, series {self.series!r}: it holds "
+                    f"{words(None if values.ndim == 1 else values.shape[1])} for each point, and f returns "
+                    f"{words(self.width)} now; a changed f needs another `version` and another journal"
+                )
             self.values.update((keys[i], values[i]) for i in np.flatnonzero(found))
         return found
 
@@ -65,7 +72,7 @@ class Known:
             try:
                 stored = self.journal.record(
                     x, np.array(list(rows.values())), self.series, vectorized=vectorized,
-                    minus_infinity=self._minus_infinity,
+                    minus_infinity=self.returns.minus_infinity, gradient=self.returns.gradient,
                 )  # fmt: skip
             except BaseException:
                 self.unrecorded.update(rows)
