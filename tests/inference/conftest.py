@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fwbq.inference.climb import Climb
+from fwbq.inference.proposers.climb import Climb
 
 
 @pytest.fixture

@@ -52,3 +52,15 @@ def test_a_worker_that_is_killed_on_the_way_changes_no_bit(client, here, tmp_pat
         )  # fmt: skip
     assert os.path.exists(marker)
     same(found, here)
+
+
+def bent_with_gradient(x):
+    r = (x[1] - 0.6 * x[0] ** 2) / 0.3
+    return bent(x), [1.2 * x[0] * r / 0.3 - (x[0] - 0.4) / 0.36, -r / 0.3]
+
+
+def test_gradients_come_back_from_a_cluster(client):
+    options = {"n": 40, "rng": 0, "vectorized": False, "progress": False, "gradient": True}
+    alone = fwbq.evidence(bent_with_gradient, PRIOR, **options)
+    with client.get_executor() as executor:
+        same(fwbq.evidence(bent_with_gradient, PRIOR, **options, executor=executor), alone)

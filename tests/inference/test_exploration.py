@@ -5,15 +5,15 @@ import pytest
 
 import fwbq
 from fwbq._whitening import Whitening
-from fwbq.inference import exploration
-from fwbq.inference.belief import Belief
-from fwbq.inference.exploration import Supposed, exploring_share, surprising, telling_points
-from fwbq.inference.space import space_of
-from fwbq.inference.surrogate import fit
-from fwbq.problems.likelihoods import gaussian
+from fwbq.inference.chart import chart_of
+from fwbq.inference.joint_process import fit_processes
+from fwbq.inference.proposers.exploration import Supposed, deciding_points, exploring_share
+from fwbq.inference.surrogate import Surrogate
+from fwbq.inference.tuning import TUNING
+from studies.problems.likelihoods import gaussian
 
 PRIOR = fwbq.Gaussian([0.0, 0.0], np.eye(2))
-SPACE = space_of(PRIOR)
+CHART = chart_of(PRIOR)
 
 
 def narrow(x):
@@ -21,11 +21,12 @@ def narrow(x):
 
 
 def known_gaussian(size=30):
-    """Belief of a Gaussian likelihood after some values near its top, with all that is known."""
+    """The surrogate of a Gaussian likelihood after some values near its top, with all that is known."""
     z = [0.5, -0.3] + 0.15 * np.random.default_rng(0).standard_normal((size, 2))
-    g = narrow(z) + SPACE.log_prior(z)
+    g = narrow(z) + CHART.log_prior(z)
     whitening = Whitening(np.array([0.5, -0.3]), 0.1 * np.eye(2))
-    return Belief(SPACE, fit(z, g, whitening, [], {}), None, 0.0, ()), (z, g)
+    fitted = fit_processes(z, g, whitening, [], {})
+    return Surrogate(CHART, fitted, None, 0.0, (), (z, narrow(z)), np.random.SeedSequence(0)), (z, g)
 
 
 @pytest.fixture
@@ -51,49 +52,49 @@ def test_a_value_below_what_a_mode_says_contradicts_it(one_mode, distance, value
 
 
 def test_supposed_modes_hold_a_hundredth_of_the_evidence():
-    belief, _ = known_gaussian()
-    supposed = Supposed.under(belief, -2.0, np.random.default_rng(0))
+    surrogate, _ = known_gaussian()
+    supposed = Supposed.under(surrogate, -2.0, np.random.default_rng(0))
     mass = supposed.heights + 2.0 * np.log(supposed.widths) + np.log(2.0 * np.pi)
     assert np.allclose(mass, -2.0 + np.log(0.01), rtol=0.0, atol=1e-12)
 
 
-def test_telling_points_decide_on_more_modes_than_draws_from_the_prior():
-    belief, (z, g) = known_gaussian()
+def test_the_points_decide_on_more_modes_than_draws_from_the_prior():
+    surrogate, (z, g) = known_gaussian()
     log_evidence = float(np.log(2.0 * np.pi * 0.01 / (2.0 * np.pi)))
-    points = telling_points(belief, (z, g), log_evidence, 12, np.random.SeedSequence(0))
+    points = deciding_points(surrogate, (z, g), log_evidence, 12, np.random.SeedSequence(0))
     assert len(points) == len(np.unique(points, axis=0)) == 12
-    supposed = Supposed.under(belief, log_evidence, np.random.default_rng(5))
+    supposed = Supposed.under(surrogate, log_evidence, np.random.default_rng(5))
 
     def left(more):
         there = np.vstack([z, more])
-        return np.sum(~supposed.contradicted(there, narrow(there) + SPACE.log_prior(there)).any(axis=0))
+        return np.sum(~supposed.contradicted(there, narrow(there) + CHART.log_prior(there)).any(axis=0))
 
     draws = [left(np.random.default_rng(seed).standard_normal((12, 2))) for seed in range(10)]
     assert left(points) < min(draws) < left(np.empty((0, 2)))
 
 
 def test_nothing_is_asked_when_every_mode_is_contradicted():
-    belief, _ = known_gaussian()
+    surrogate, _ = known_gaussian()
     axis = np.linspace(-6.0, 6.0, 41)  # 0.3 apart: every supposed mode, 0.05 wide at least, has a point within reach
     grid = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
     known = grid, np.full(len(grid), -1e6)
-    assert len(telling_points(belief, known, -4.6, 5, np.random.SeedSequence(0))) == 0
+    assert len(deciding_points(surrogate, known, -4.6, 5, np.random.SeedSequence(0))) == 0
 
 
 def test_what_a_known_gaussian_says_is_no_surprise_and_more_is():
-    belief, _ = known_gaussian()
+    surrogate, _ = known_gaussian()
     z = np.random.default_rng(3).standard_normal((50, 2))
-    truth = narrow(z) + SPACE.log_prior(z)
+    truth = narrow(z) + CHART.log_prior(z)
     # The quadratic is known to rounding near the top, and to 1e-7 of its value far out.
-    assert np.all(surprising(belief, z) > truth + 1.0)
-    assert np.all(surprising(belief, z) < truth + 4.0)
+    assert np.all(surrogate.surprising(z) > truth + 1.0)
+    assert np.all(surrogate.surprising(z) < truth + 4.0)
 
 
 def test_the_share_grows_as_the_error_falls():
     shares = [exploring_share(error) for error in (1.0, 0.01, 3e-3, 1e-3, 1e-4, 1e-5, 1e-12, 0.0)]
     assert shares[:2] == [0.0, 0.0]
     assert np.all(np.diff(shares[1:6]) > 0.0)
-    assert shares[-2:] == [exploration._MOST] * 2
+    assert shares[-2:] == [TUNING.exploration.most] * 2
 
 
 CENTRES, WIDTHS = np.array([[0.4, -0.2], [-1.3, 1.1]]), np.array([0.3, 0.1])
@@ -127,7 +128,7 @@ def test_a_gaussian_stays_known_while_the_rest_of_the_prior_is_searched():
 def test_points_far_from_all_mass_are_no_data_for_the_surrogate():
     problem = gaussian(2, 20.0, rng=4)
     found = fwbq.evidence(problem.log_likelihood, problem.prior, n=100, rng=0, progress=False)
-    assert len(found.posterior.belief.surrogate.points) < 70
+    assert len(found.posterior.surrogate.process.points) < 70
     assert found.n_evaluations == len(found.points) == 100
 
 
@@ -146,7 +147,7 @@ def test_in_any_portions_and_after_a_look_or_a_reload_the_run_is_the_same(share,
 
     whole = drive(fwbq.EvidenceRun(PRIOR, n=50, rng=3, quick=True), None, False)
     singly = drive(fwbq.EvidenceRun(PRIOR, n=50, rng=3, quick=True), 1, True)
-    assert whole._explored > 3
+    assert whole._way.explored > 3
     whole.save(tmp_path / "run.json")
     again = fwbq.EvidenceRun.load(tmp_path / "run.json")
     for other in (singly.result(), again.result()):
@@ -167,4 +168,4 @@ def test_tails_higher_than_a_gaussian_cost_two_climbs():
     found = run.result()
     assert len(found.modes) == 1
     assert found.success and found.sd < 0.01
-    assert sum(climb.deep for climb in run._climbs.each) <= 2
+    assert sum(climb.deep for climb in run._way.climbs.each) <= 2

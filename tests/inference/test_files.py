@@ -9,7 +9,7 @@ from scipy import stats
 
 import fwbq
 from fwbq import _files
-from fwbq.problems.likelihoods import banana, cut
+from studies.problems.likelihoods import banana, cut
 
 
 def go_on(run, f, n):
@@ -19,7 +19,7 @@ def go_on(run, f, n):
     return run
 
 
-@pytest.mark.parametrize("moment", [0, 3, 20, 45])
+@pytest.mark.parametrize("moment", [0, 3, 12, 20, 45, 52])
 @pytest.mark.parametrize("problem", [banana(rng=3), cut(rng=3)], ids=lambda problem: problem.name)
 def test_a_saved_run_goes_on_as_the_other(tmp_path, problem, moment):
     f = problem.log_likelihood
@@ -65,17 +65,88 @@ def test_a_run_of_the_usual_length_can_be_saved(tmp_path):
     assert np.array_equal(fwbq.EvidenceRun.load(tmp_path / "run.json").ask(), run.ask())
 
 
-def test_a_run_that_would_choose_other_points_keeps_its_values(tmp_path):
+def written_by_an_older_version(path, problem, n=30):
+    """A file of the format that kept a list of what happened; one point had failed, and one value was told twice."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((n, 2))
+    values = problem.log_likelihood(x)
+    empty = {"purpose": "", "z": [], "values": []}
+    events = [
+        {**empty, "kind": "plan", "x": x.tolist(), "z": x.tolist(), "purpose": "spread"},
+        {**empty, "kind": "tell", "x": x[1:].tolist(), "values": [None, *values[2:].tolist()]},
+        {**empty, "kind": "skip", "x": x[:1].tolist()},
+        {**empty, "kind": "tell", "x": x[2:3].tolist(), "values": [-7.0]},  # as versions before took it
+    ]
+    content = {
+        "format": "fwbq evidence run 2", "prior": problem.prior.spec(), "n": 60, "start": None, "scale": None,
+        "kernel": None, "design": None, "amplitude": "calibrated", "quick": False, "entropy": [1, 2], "events": events,
+        "asked": n,
+    }  # fmt: skip
+    _files.write(path, _files.seal(content))
+    return x, np.append(-np.inf, values[2:])
+
+
+def test_a_file_of_an_older_version_keeps_its_values(tmp_path):
     problem = banana(rng=0)
-    run = go_on(fwbq.EvidenceRun(problem.prior, n=40, rng=0), problem.log_likelihood, 30)
-    run.save(tmp_path / "run.json")
+    x, values = written_by_an_older_version(tmp_path / "run.json", problem)
+    with pytest.warns(RuntimeWarning, match="written by an older version"):
+        run = fwbq.EvidenceRun.load(tmp_path / "run.json")
+    found = run.result()
+    np.testing.assert_array_equal(found.points, x[1:])
+    np.testing.assert_array_equal(found.values, values)
+    assert found.n_skipped == 1
+    later = go_on(run, problem.log_likelihood, 60).result()
+    assert abs(later.log_evidence - problem.log_evidence) < 2.0 * later.sd
+    run.save(tmp_path / "again.json")
+    assert fwbq.EvidenceRun.load(tmp_path / "again.json").n_evaluations == run.n_evaluations
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"events": {}}, "not a list"),
+        ({"events": [{"kind": "tell"}]}, "incomplete"),
+        ({"events": [{"kind": "evil", "x": [], "values": []}]}, "unknown"),
+        ({"events": [{"kind": "tell", "x": [[0.0]], "values": [0.0]}]}, "points"),
+        ({"events": [{"kind": "tell", "x": [[0.0, 0.0]], "values": []}]}, "values"),
+        ({"entropy": [1]}, "whole numbers"),
+    ],
+)
+def test_a_damaged_file_of_an_older_version_is_refused(tmp_path, change, message):
+    written_by_an_older_version(tmp_path / "run.json", banana(rng=0))
     content = _files.unsealed(json.loads((tmp_path / "run.json").read_text()))
-    content["events"][0]["purpose"] = "another"
-    _files.write(tmp_path / "run.json", _files.seal(content))
-    with pytest.warns(RuntimeWarning, match="other points"):
-        again = fwbq.EvidenceRun.load(tmp_path / "run.json")
-    assert again.n_evaluations == run.n_evaluations
-    assert go_on(again, problem.log_likelihood, 40).result().sd < 1.0
+    _files.write(tmp_path / "run.json", _files.seal({**content, **change}))
+    with pytest.raises(ValueError, match=message):
+        fwbq.EvidenceRun.load(tmp_path / "run.json")
+
+
+def test_gradients_are_saved_with_the_values(tmp_path):
+    run = fwbq.EvidenceRun(fwbq.Gaussian([0.0, 0.0], np.eye(2)), n=30, rng=0)
+    x = run.ask()
+    slopes = -np.pi * x
+    slopes[2] = np.nan
+    run.tell(x, -0.5 * np.pi * np.sum(x**2, axis=1), slopes)
+    run.save(tmp_path / "run.json")
+    again = fwbq.EvidenceRun.load(tmp_path / "run.json")
+    np.testing.assert_array_equal(again._data.gradient, slopes)
+    for name in ("x", "z", "values", "noise", "excluded", "failed"):
+        np.testing.assert_array_equal(getattr(again._data, name), getattr(run._data, name))
+
+
+def test_nothing_is_searched_for_when_a_run_is_read(tmp_path, monkeypatch):
+    problem = cut(rng=3)
+    run = go_on(fwbq.EvidenceRun(problem.prior, n=60, rng=1), problem.log_likelihood, 50)
+    run.save(tmp_path / "run.json")
+    monkeypatch.setattr("fwbq.inference.joint_process.fit_lengthscales", None)
+    again = fwbq.EvidenceRun.load(tmp_path / "run.json")
+    z = np.random.default_rng(0).standard_normal((9, run.dim))
+    np.testing.assert_array_equal(again._way.surrogate.log_joint(z), run._way.surrogate.log_joint(z))
+    np.testing.assert_array_equal(again._way.surrogate.nodes.points, run._way.surrogate.nodes.points)
+
+
+def one_column(name, value):
+    """A change of one column of the data."""
+    return lambda content: {"data": {**content["data"], name: value}}
 
 
 @pytest.mark.parametrize(
@@ -85,22 +156,30 @@ def test_a_run_that_would_choose_other_points_keeps_its_values(tmp_path):
         ({"kernel": "Evil"}, "unknown"),
         ({"design": "refine"}, "unknown"),
         ({"entropy": [1]}, "whole numbers"),
-        ({"asked": 10**6}, "whole numbers"),
-        ({"asked": -1}, "whole numbers"),
         ({"quick": "yes"}, "truth value"),
-        ({"events": {}}, "not a list"),
-        ({"events": [{"kind": "tell"}]}, "incomplete"),
-        ({"events": [{"kind": "evil", "purpose": "", "x": [], "z": [], "values": []}]}, "unknown"),
-        ({"events": [{"kind": "tell", "purpose": "", "x": [[0.0]], "z": [], "values": [0.0]}]}, "points"),
-        ({"events": [{"kind": "tell", "purpose": "", "x": [[0.0, 0.0]], "z": [], "values": []}]}, "numbers of points"),
-        ({"events": [{"kind": "plan", "purpose": "", "x": [[0.0, 0.0]], "z": [], "values": []}]}, "both coordinates"),
+        ({"without": ["everything"]}, "unknown part"),
+        ({"data": []}, "not a record"),
+        ({"data": {"x": []}}, "incomplete"),
+        ({"batch": None}, "points wait that no batch has"),
+        ({"batch": {"start": 0}}, "memory does not fit"),
+        ({"memory": {}}, "memory does not fit"),
+        (one_column("values", [0.0]), "numbers of points and values differ"),
+        (one_column("x", [[0.0]]), "points"),
+        (one_column("failed", [10**6]), "whole numbers"),
+        (one_column("gradient", [[1.0]]), "gradients differ"),
+        (lambda content: {"batch": {**content["batch"], "size": 10**6}}, "whole numbers"),
+        (lambda content: {"batch": {**content["batch"], "climbs": [[3, 1]]}}, "of no climb"),
+        (lambda content: {"memory": {**content["memory"], "ended": 3}}, "ended is not a text"),
+        (lambda content: {"memory": {**content["memory"], "register": [["modes", 3]]}}, "memory does not fit"),
     ],
 )
 def test_a_damaged_file_is_refused(tmp_path, change, message):
     path = tmp_path / "run.json"
-    fwbq.EvidenceRun(fwbq.Gaussian([0.0, 0.0], np.eye(2)), n=20, rng=0).save(path)
+    run = fwbq.EvidenceRun(fwbq.Gaussian([0.0, 0.0], np.eye(2)), n=20, rng=0)
+    run.ask()
+    run.save(path)
     content = _files.unsealed(json.loads(path.read_text()))
-    _files.write(path, _files.seal({**content, **change}))
+    _files.write(path, _files.seal({**content, **(change(content) if callable(change) else change)}))
     with pytest.raises(ValueError, match=message) as error:
         fwbq.EvidenceRun.load(path)
     assert str(error.value).endswith("pass a file written by EvidenceRun.save(path)")
@@ -131,14 +210,3 @@ def test_threads_never_get_the_same_point():
     with ThreadPoolExecutor(4) as pool:
         points = [point for seen in pool.map(work, range(4)) for point in seen]
     assert len(points) == len(set(points)) == run.n_evaluations
-
-
-def test_a_run_that_was_told_two_values_of_a_point_is_still_read(tmp_path):
-    run = fwbq.EvidenceRun(fwbq.Gaussian([0.0, 0.0], np.eye(2)), n=30, rng=0)
-    x = run.ask()
-    run.tell(x, -(x[:, 0] ** 2))
-    run._take_in(x[:1], np.array([-7.0]))  # as versions before took it
-    run.save(tmp_path / "run.json")
-    again = fwbq.EvidenceRun.load(tmp_path / "run.json")
-    np.testing.assert_array_equal(again.result().values, run.result().values)
-    np.testing.assert_array_equal(again.ask(), run.ask())

@@ -5,7 +5,7 @@ import pytest
 
 from fwbq.inference.local_process import LocalProcess, peak_at
 from fwbq.inference.quadratic import Neighbourhood, Quadratic, bend, local_quadratic
-from fwbq.problems.lotka_volterra import lotka_volterra
+from studies.problems.lotka_volterra import lotka_volterra
 
 
 def quartic(z):
@@ -80,15 +80,15 @@ def test_a_peak_without_a_concave_quadratic_is_that_of_a_model_or_of_a_process()
 @pytest.mark.parametrize("seed", range(3))
 def test_a_climb_on_eight_parameters_of_a_real_model_comes_near_the_top(seed, climb_from):
     # Quadratics alone are 2 to 40 below the top after 170 evaluations; the true top is -131.838 in these coordinates.
-    from fwbq.inference.space import space_of
+    from fwbq.inference.chart import chart_of
 
     problem = lotka_volterra()
-    space = space_of(problem.prior)
+    chart = chart_of(problem.prior)
 
     def joint(z):
-        return problem.log_likelihood(space.to_user(z)) + space.log_prior(z)
+        return problem.log_likelihood(chart.to_user(z)) + chart.log_prior(z)
 
-    z = space.first(33, np.random.default_rng(seed))
+    z = chart.first(33, np.random.default_rng(seed))
     g = joint(z)
     tops = [climb_from(joint, z, g, row, 170)[0].value for row in np.argsort(-g)[:3]]
     assert max(tops) > -137.0

@@ -7,6 +7,7 @@ from matplotlib.contour import ContourSet
 
 import fwbq
 from fwbq import plots
+from fwbq._numbers import with_error
 from fwbq.plots.style import plus_minus
 
 
@@ -63,13 +64,12 @@ def test_contours_enclose_the_shares_they_name(ridge):
 
 def test_every_mode_is_marked_and_has_its_own_region(two_modes):
     first, below, second = two_modes.plot()
-    marks = {tuple(np.ravel(line.get_xydata()).round(1)) for line in below.lines if line.get_marker() == "+"}
-    assert marks == {(1.0, 1.0), (-1.0, -1.0)}
+    marks = sorted(tuple(np.ravel(line.get_xydata())) for line in below.lines if line.get_marker() == "+")
+    # A climb ends where a Newton step would gain less than 0.05: within a third of a standard deviation of its top.
+    np.testing.assert_allclose(marks, [(-1.0, -1.0), (1.0, 1.0)], atol=0.07)
     for diagonal in (first, second):
-        assert sorted(round(line.get_xdata()[0], 1) for line in diagonal.lines if line.get_linestyle() == "--") == [
-            -1.0,
-            1.0,
-        ]
+        lines = sorted(line.get_xdata()[0] for line in diagonal.lines if line.get_linestyle() == "--")
+        np.testing.assert_allclose(lines, [-1.0, 1.0], atol=0.07)
     outer = regions(below)[0]
     assert outer.contains_points([[1.0, 1.0], [-1.0, -1.0], [0.0, 0.0]]).tolist() == [True, True, False]
 
@@ -131,17 +131,20 @@ def test_without_a_posterior_nothing_is_drawn(nothing):
 def test_arviz_has_the_draws_and_the_evidence(ridge):
     az = pytest.importorskip("arviz")
     data = ridge.to_arviz(200, names=["slope", "level"], rng=3)
-    again = ridge.posterior.sample(200, rng=3)
-    np.testing.assert_array_equal(data.posterior["slope"].values, again[None, :, 0])
-    np.testing.assert_array_equal(data.posterior["level"].values, again[None, :, 1])
+    again = ridge.posterior.sample(4 * 200, rng=3).reshape(4, 200, 2)
+    np.testing.assert_array_equal(data.posterior["slope"].values, again[..., 0])
+    np.testing.assert_array_equal(data.posterior["level"].values, again[..., 1])
     assert data.posterior.attrs["log_evidence"] == ridge.log_evidence
     table = az.summary(data, kind="stats")
     assert list(table.index) == ["slope", "level"]
+    # Independent draws: the factor is one up to 1 / sqrt(200) of each chain.
+    assert az.summary(data)["r_hat"].between(0.97, 1.05).all()
+    assert ridge.to_arviz(50, chains=1, rng=3).posterior["x1"].shape == (1, 50)
 
 
 def test_the_notebook_table_says_what_the_summary_says(two_modes):
     page = two_modes._repr_html_()
-    assert f"{two_modes.log_evidence:.6g} ± {two_modes.sd:.2g}" in page
+    assert with_error(two_modes.log_evidence, two_modes.sd) in page
     assert page.count("share 0.7") == page.count("share 0.3") == 1
     assert page.count("<tr>") == page.count("</tr>")
     for name in two_modes.error_parts:
@@ -187,7 +190,44 @@ def test_the_number_of_evaluations_is_said_once(ridge):
 
 @pytest.mark.parametrize(
     ("mean", "sd", "text"),
-    [(-0.00152, 0.61, "0.00 ± 0.61"), (123.456, 12.3, "123 ± 12"), (1e-9, 1e-11, "1e-09 ± 1e-11"), (3.0, 0.0, "3")],
+    [
+        (-0.00152, 0.61, "0.00 ± 0.61"),
+        (123.456, 12.3, "123 ± 12"),
+        (1e-9, 1e-11, "1.000e-09 ± 1.0e-11"),
+        (3.0, 0.0, "3"),
+    ],
 )
 def test_a_mean_has_the_digits_that_its_error_leaves(mean, sd, text):
     assert plus_minus(mean, sd) == text
+
+
+def test_likelihoods_in_place_of_their_logarithms_are_noticed():
+    prior = fwbq.Gaussian([0.0, 0.0], np.eye(2))
+
+    def tiny(x):
+        return np.exp(-50.0 * np.sum(x**2, axis=1) - 20.0)
+
+    with pytest.warns(RuntimeWarning, match="seem to be likelihoods, not their logarithms"):
+        found = fwbq.evidence(tiny, prior, n=30, rng=0)
+    assert "return the logarithm" in found.status
+    with pytest.warns(RuntimeWarning, match="model 'a': the values seem to be likelihoods"):
+        fwbq.compare_models({"a": fwbq.Model(tiny, prior)}, n=20, rng=0)
+
+
+@pytest.mark.parametrize(
+    "log_likelihood",
+    [
+        lambda x: -50.0 * np.sum(x**2, axis=1),
+        lambda x: np.zeros(len(x)),  # all values equal
+        lambda x: 0.5 + 0.1 * np.sin(x[:, 0]),  # between 0 and 1, and varying little
+        lambda x: 1000.0 - 0.5 * np.sum(x**2, axis=1),  # all positive
+    ],
+)
+def test_logarithms_are_not_taken_for_likelihoods(log_likelihood):
+    assert fwbq.evidence(log_likelihood, fwbq.Gaussian([0.0, 0.0], np.eye(2)), n=30, rng=0).remark is None
+
+
+def test_a_model_in_place_of_a_function_is_answered():
+    model = fwbq.Model(lambda x: -(x[:, 0] ** 2), fwbq.Gaussian([0.0], [[1.0]]))
+    with pytest.raises(TypeError, match=r"call its method, model\.evidence"):
+        fwbq.evidence(model)

@@ -44,7 +44,7 @@ def test_the_mass_of_heavy_tails_beyond_the_probes_is_in_the_error(d, k, seed):
 
 def test_powers_are_those_of_the_density():
     run = run_of(power_law(3.0), 1, 100, 0)
-    powers = run._probes._powers(run._known, run._view.belief.whitening)
+    powers = run._way.probes._powers(run._data.evaluated, run._way.surrogate.whitening)
     # Between two points far out, in units of the scale one: (1 + r^2) is r^2 to 1 % from ten on.
     assert np.allclose(powers[np.isfinite(powers)], 3.0, atol=0.3)
 
@@ -52,6 +52,6 @@ def test_powers_are_those_of_the_density():
 def test_nothing_is_beyond_the_probes_of_a_gaussian():
     run = run_of(lambda x: -0.5 * np.sum((x / 0.3) ** 2, axis=1), 2, 60, 0)
     result = run.result()
-    assert run._probes.beyond(run._known, result.posterior.belief.whitening, result.log_evidence) == 0.0
+    assert run._way.probes.beyond(run._data.evaluated, result.posterior.surrogate.whitening, result.log_evidence) == 0.0
     assert result.sd < 1e-6
     assert abs(result.log_evidence - np.log(2.0 * np.pi * 0.09)) < 1e-6

@@ -1,7 +1,9 @@
 """The evidence of one model: a surrogate of the log joint density, nodes where its mass is, points that improve it."""
 
 from .facade import evidence
+from .parts import PARTS
+from .proposers.ascent import WrongGradient
 from .result import Evidence, FoundMode, Posterior
 from .run import EvidenceRun
 
-__all__ = ["Evidence", "EvidenceRun", "FoundMode", "Posterior", "evidence"]
+__all__ = ["PARTS", "Evidence", "EvidenceRun", "FoundMode", "Posterior", "WrongGradient", "evidence"]

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .belief import Belief
-from .nodes import Nodes, resample, subset
+from .doubts.boundary import boundary
+from .gradients.judge import Judgement
+from .nodes import Nodes, subset
 from .surrogate import Surrogate
+from .tuning import TUNING
 
 Array = NDArray[np.float64]
 
-#: Nodes over which double sums of the covariance are taken, and those at which signs are drawn jointly.
-_DOUBLE, _SIGNS = 1024, 600
-#: Nodes over which the error is taken roughly, when points are chosen.
-_ROUGH = 256
-#: Variance of the log density at a node beyond which the expansion in its deviation says nothing: the node's mass may
-#: be lost, or be several times as large, whether the variance is 4 or 400. Without the bound a few nodes in unknown
-#: tails made standard deviations of tens of natural logarithms.
-EXPANDED = 4.0
-#: Draws of the sign process.
-_DRAWS = 300
-#: Once predictions were off by a hundred standard deviations, the process says nothing there, and by how much more they
-#: were off is no information.
+#: Once predictions were off by a hundred standard deviations, the process says nothing there.
 _MOST_INFLATION = 1e4
+#: Largest error: the squares of these, inflated, stay finite.
+_LARGEST = 1e100
 #: Rounding of the sums and products on the way to a log evidence of order one.
 _ROUNDING = 1e-9
 
@@ -53,8 +48,12 @@ class Assessment:
     inflation : float
         Mean square of the errors of predictions made before their points were evaluated, in standard deviations, at
         least one: the factor on the variance of the process.
+    doubts : mapping of str to float
+        What `unseen` is made of, each with the sentence that says it.
     """
 
+    #: How the evidence was found, in words.
+    way: ClassVar[str] = "Bayesian quadrature"
     log_evidence: float
     process: float
     curvature: float
@@ -63,6 +62,7 @@ class Assessment:
     boundary: float
     unseen: float
     inflation: float
+    doubts: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def surrogate(self) -> float:
@@ -72,7 +72,7 @@ class Assessment:
     @property
     def rounding(self) -> float:
         """What double precision leaves open, however many points there are."""
-        return float(_ROUNDING + 4.0 * np.finfo(float).eps * abs(self.log_evidence))
+        return rounding(self.log_evidence)
 
     @property
     def sd(self) -> float:
@@ -80,70 +80,150 @@ class Assessment:
         parts = (self.surrogate, self.kernels, self.nodes, self.boundary, self.unseen, self.rounding)
         return float(np.sqrt(np.sum(np.square(parts))))
 
+    @property
+    def parts(self) -> dict[str, float]:
+        """What the standard deviation is made of; it is the root of the sum of the squares."""
+        return {
+            "process": float(np.sqrt(self.inflation)) * self.process,
+            "second order": self.inflation * self.curvature,
+            "kernels": self.kernels,
+            "nodes": self.nodes,
+            "boundary": self.boundary,
+            "unseen": self.unseen,
+            "rounding": self.rounding,
+        }
 
-def known_error(belief: Belief, nodes: Nodes, inflation: float, seed: np.random.SeedSequence) -> float:
-    """Return what surrogate and boundary leave open of the log evidence, from few nodes: for the choice of points."""
-    first, each = _orders(belief.surrogate, *subset(nodes, _ROUGH))
-    second = 0.5 * inflation * max(each - first, 0.0)
-    boundary = _boundary(belief, nodes, seed, _ROUGH)
-    return float(np.sqrt(inflation * first + second**2 + boundary**2))
 
+@dataclass(frozen=True, eq=False)
+class JudgedAssessment:
+    """The log evidence by draws that judge a surrogate, with the parts of its variance.
 
-def assess(
-    belief: Belief,
-    nodes: Nodes,
-    inflation: float,
-    seed: np.random.SeedSequence,
-    *,
-    bound: float = np.inf,
-) -> Assessment:
-    """Integrate the surrogate over the nodes and collect the parts of the error, but for what is unseen.
-
-    Process and curvature, inflated, are at most `bound` each: what the largest likelihood and the mass around it leave
-    open, however little the surrogate knows.
+    Attributes
+    ----------
+    log_evidence : float
+    sampling : float
+        Standard error of the mean over the draws.
+    nodes : float
+        Error of the integrals of the surrogate over nodes.
+    drift : float
+        By how much the surrogate's own integral changed over the last two fits: a share of it, or all where they differ
+        by too much to be believed.
+    tails : float
+        A share of the mass that the surrogate has where it extrapolates.
+    missed : float
+        What draws of which few are effective may have missed.
+    starts : float
+        What further climbs that have not arrived may find.
+    sound : bool
+        Whether enough of the draws are effective, the last fits agree, and the climbs arrived.
     """
+
+    #: How the evidence was found, in words.
+    way: ClassVar[str] = "draws under a surrogate of values and gradients"
+    log_evidence: float
+    sampling: float
+    nodes: float
+    drift: float
+    tails: float
+    missed: float
+    starts: float
+    sound: bool
+
+    @classmethod
+    def of(cls, judgements: Sequence[Judgement], decrement: float, starts: float) -> JudgedAssessment:
+        """Add up the integrals over the cells of the modes.
+
+        `decrement` is the longest Newton step at their tops, `starts` what climbs that have not arrived leave open.
+        """
+        logs = np.array([each.log_integral for each in judgements])
+        value = float(np.logaddexp.reduce(logs))
+        shares = np.exp(logs - value)
+
+        def pooled(errors: list[float]) -> float:
+            return float(np.sqrt(np.sum((shares * np.array(errors)) ** 2)))
+
+        major = [each for each, share in zip(judgements, shares, strict=True) if share > TUNING.judge.share]
+        return cls(
+            value,
+            pooled([each.sampling for each in judgements]),
+            pooled([each.node_error for each in judgements]),
+            pooled([each.unsettled for each in judgements]),
+            TUNING.judge.tail * pooled([each.tail for each in judgements]),
+            pooled([each.missed for each in judgements]),
+            starts,
+            decrement < 1.0 and all(each.sound for each in major),
+        )
+
+    @property
+    def rounding(self) -> float:
+        """What double precision leaves open, however many points there are."""
+        return rounding(self.log_evidence)
+
+    @property
+    def sd(self) -> float:
+        """Root of the sum of the squares."""
+        return float(np.sqrt(np.sum(np.square(list(self.parts.values())))))
+
+    @property
+    def unseen(self) -> float:
+        """What was not met: mass that draws may have missed, or modes of climbs that have not arrived."""
+        return float(np.hypot(self.missed, self.starts))
+
+    @property
+    def doubts(self) -> dict[str, float]:
+        """What is unsure beyond the standard error, in words, with how much of the log evidence it leaves open."""
+        return {
+            "few of the draws are effective: the surrogate may have missed mass": self.missed,
+            "further climbs have not arrived, and may end on other modes": self.starts,
+            "the surrogate extrapolates in the tails, where there are few draws": self.tails,
+            "the surrogate still changes from one fit to the next": self.drift,
+        }
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """What the standard deviation is made of; it is the root of the sum of the squares."""
+        return {
+            "sampling": self.sampling,
+            "nodes": self.nodes,
+            "drift": self.drift,
+            "tails": self.tails,
+            "unseen": self.unseen,
+            "rounding": self.rounding,
+        }
+
+
+def rounding(log_evidence: float) -> float:
+    """Return what double precision leaves open of a log evidence."""
+    return float(_ROUNDING + 4.0 * np.finfo(float).eps * abs(log_evidence))
+
+
+def known_error(surrogate: Surrogate, nodes: Nodes, inflation: float, seed: np.random.SeedSequence) -> float:
+    """Return what surrogate and boundary leave open of the log evidence, from few nodes: for the choice of points."""
+    error = surrogate.process.log_integral_error(*subset(nodes, TUNING.sizes.rough)).inflated(inflation)
+    edge = boundary(surrogate, nodes, seed, TUNING.sizes.rough)
+    return float(np.sqrt(error.variance + edge**2))
+
+
+def assess(surrogate: Surrogate, nodes: Nodes, inflation: float, seed: np.random.SeedSequence) -> Assessment:
+    """Integrate the surrogate over the nodes and collect the parts of the error, but for what is unseen."""
     inflation = min(inflation, _MOST_INFLATION)
     value, error = nodes.log_integral()
-    surrogate = belief.surrogate
-    z, w = subset(nodes, _DOUBLE)
-    first, each = _orders(surrogate, z, w)
+    z, w = subset(nodes, TUNING.sizes.pairs)
+    orders = surrogate.process.log_integral_error(z, w)
     shifts = [0.0]
-    base = belief.log_joint(z)
-    for other in belief.fitted.members[1:]:
-        change = np.clip(belief.log_joint(z, other) - base, -50.0, 50.0)
+    base = surrogate.log_joint(z)
+    for other in surrogate.fitted.members[1:]:
+        change = np.clip(surrogate.log_joint(z, other) - base, -50.0, 50.0)
         shifts.append(float(np.log(w @ np.exp(change))))
-    weights = belief.fitted.weights
+    weights = surrogate.fitted.weights
     mean = float(weights @ shifts)
     return Assessment(
         value + mean,
-        min(float(np.sqrt(first)), bound / float(np.sqrt(inflation))),
-        min(0.5 * max(each - first, 0.0), bound / inflation),
+        min(float(np.sqrt(orders.first)), _LARGEST),
+        min(float(orders.second), _LARGEST),
         float(np.sqrt(weights @ (np.array(shifts) - mean) ** 2)),
         error,
-        _boundary(belief, nodes, seed),
+        boundary(surrogate, nodes, seed),
         0.0,
         inflation,
     )
-
-
-def _orders(surrogate: Surrogate, z: Array, w: Array) -> tuple[float, float]:
-    """Return the variance of the integral under weights w (q,) at points z (q, d), and the mean bounded variance."""
-    K = surrogate.covariance(z)
-    there = surrogate.predict(z)
-    first = surrogate.amplitude * float(there.weighted_variance(w, w @ K @ w))
-    return first, float(w @ np.minimum(surrogate.amplitude * there.variance(np.diagonal(K)), EXPANDED))
-
-
-def _boundary(belief: Belief, nodes: Nodes, seed: np.random.SeedSequence, size: int = _SIGNS) -> float:
-    """Return the standard deviation of the log of the share of the mass where the likelihood is positive."""
-    if belief.sign is None:
-        return 0.0
-    # Nodes where the chance to be positive is neither nothing nor certain count most: they are drawn in proportion to
-    # the root of it, and weighed by its inverse root.
-    half = 0.5 * belief.log_positive(nodes.points)
-    rows = resample(Nodes(nodes.points, nodes.log_joint, nodes.log_ratio - half, None, nodes.replicates), size)
-    weights = np.exp(half[rows].max() - half[rows])
-    z = nodes.points[rows]
-    signs = belief.sign.draw(belief.whitening.forward(z), _DRAWS, np.random.default_rng(seed))
-    shares = signs @ (weights / weights.sum())
-    return float(np.std(np.log(np.maximum(shares, 1.0 / size))))

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _validate, _warnings
 from .._reason import LEVEL_OF_TOL, Reason
 from .._threads import one_blas_thread
-from ..evaluation import Evaluator, Journal, Progress
+from ..evaluation import Evaluation, Journal, checked_executor, entry, evaluating
 from ..kernels import Kernel, Stationary
-from ..measures import Measure, as_measure
+from ..measures import Measure, as_prior
 from ..posterior import AnyAmplitude
 from .result import Evidence
 from .run import DEFAULT_N, EvidenceRun
@@ -30,6 +30,7 @@ MOST_FOR_TOL = 500
 _ALL_ROUNDING = 1.1
 
 
+@entry
 @one_blas_thread
 def evidence(
     log_likelihood: Callable[[Array], Any],
@@ -40,10 +41,11 @@ def evidence(
     scale: ArrayLike | None = None,
     n: int | None = None,
     tol: float | None = None,
-    kernel: Kernel | type[Stationary] | None = None,
+    kernel: Kernel | type[Stationary] | str | None = None,
     design: Callable[..., Any] | None = None,
     amplitude: AnyAmplitude = "calibrated",
-    executor: Executor | None = None,
+    gradient: bool = False,
+    executor: Executor | int | None = None,
     journal: str | os.PathLike[str] | Journal | None = None,
     tag: str | None = None,
     version: str = "",
@@ -67,9 +69,9 @@ def evidence(
     log_likelihood : callable
         Points (n, d) to values (n,), or a point (d,) to a number. Minus infinity is a likelihood of zero. Without a
         prior, the log joint density on R^d.
-    prior : Measure or frozen scipy.stats distribution, optional
-        The prior: any measure; a distribution is a prior of one parameter. Left out, `log_likelihood` is a log joint
-        density, and `start` is needed.
+    prior : Measure, frozen scipy.stats distribution, or a list of them, optional
+        The prior: any measure; a distribution is a prior of one parameter, a list one of independent parameters and
+        blocks of them. Left out, `log_likelihood` is a log joint density, and `start` is needed.
     dim : int, optional
         Without a prior, the number of parameters, when `start` does not say it.
     start : array_like, shape (d,), optional
@@ -80,15 +82,23 @@ def evidence(
         Number of evaluations: 200 by default, at most 500 when `tol` is given.
     tol : float, optional
         Stop when half the width of the 95 % interval of the log evidence is at most this.
-    kernel : Kernel or class of kernel, optional
+    kernel : Kernel, class of kernel or str, optional
         Of the process on the log joint density; by default `ExpQuad` and `Matern52`, weighed by their likelihood. Of a
-        class the length-scales are found; a kernel is used as it is, on the parameters.
+        class, or its name such as ``"matern52"``, the length-scales are found; a kernel is used as it is, on the
+        parameters.
     design : callable, optional
         ``design(embedding, rng=...)``, in place of sequential Bayesian quadrature.
     amplitude : {"calibrated", "marginal", "ml", "loo"} or float, optional
         The factor on the kernel's variance, as for `EvidenceRun`.
-    executor : concurrent.futures.Executor, optional
-        Where the log likelihood is evaluated: threads, processes, Dask. The answer is the same for any.
+    gradient : bool
+        Whether `log_likelihood` returns values and gradients: points (n, d) to the pair of arrays (n,) and (n, d), or a
+        point (d,) to a number and an array (d,). The gradients are with respect to the parameters that it is given.
+        The evidence then comes from draws under a surrogate of values and gradients, in up to thirty parameters;
+        `kernel`, `design` and `amplitude` belong to the other way and are refused. Where a gradient is NaN or infinite
+        the value is used without it.
+    executor : concurrent.futures.Executor or int, optional
+        Where the log likelihood is evaluated: threads, processes, Dask, or a number of workers, as for
+        :func:`fwbq.integrate`. The answer is the same for any.
     journal : path or Journal, optional
         Keep every finished evaluation on disk before it is used; the same call then starts where it was cut off.
     tag, version : str, optional
@@ -114,6 +124,8 @@ def evidence(
     ------
     EvaluationError
         When the function fails at a point and `on_error` is "raise"; with a journal all other evaluations are kept.
+    WrongGradient
+        When the gradients contradict the values: another sign or factor, a forgotten Jacobian.
 
     Warns
     -----
@@ -138,26 +150,33 @@ def evidence(
     ...     return log_likelihood(x) - 0.5 * np.sum(x**2, axis=1) - np.log(2 * np.pi)
     >>> round(fwbq.evidence(log_joint, dim=2, n=40, rng=0).log_evidence, 3)
     -11.282
+
+    With gradients:
+
+    >>> def with_gradient(x):
+    ...     return log_likelihood(x), -(x - [0.4, -1.1]) / 0.005**2
+    >>> found = fwbq.evidence(with_gradient, fwbq.Gaussian([0.0, 0.0], np.eye(2)), gradient=True, n=40, rng=0)
+    >>> round(found.log_evidence, 3), found.success
+    (-11.282, True)
     """
-    _validate.function(log_likelihood, "log_likelihood")
-    prior = None if prior is None else as_measure(prior, "prior")
+    how = Evaluation(
+        executor=checked_executor(executor), journal=journal, tag=tag, version=version, vectorized=vectorized,
+        on_error=on_error, timeout=timeout, progress=progress, gradient=gradient,
+    )  # fmt: skip
+    _validate.function(_as_function(log_likelihood), "log_likelihood")
+    prior = None if prior is None else as_prior(prior)
     start = starting_point(prior, dim, start)
     tol = None if tol is None else _validate.positive(tol, "tol")
     limit = _validate.count((MOST_FOR_TOL if tol else DEFAULT_N) if n is None else n, "n")
     run = EvidenceRun(
         prior, n=limit, start=start, scale=scale, kernel=kernel, design=design, amplitude=amplitude,
-        rng=0 if rng is None and journal is not None else rng,
+        rng=how.seed(rng), gradient=how.gradient,
     )  # fmt: skip
     asked = 0
     reason: Reason | None = None
-    with (
-        Progress(limit, "evidence", enabled=progress) as bar,
-        Evaluator(
-            log_likelihood, run.dim, vectorized=vectorized, executor=executor, journal=journal, measure=prior, tag=tag,
-            version=version, on_error=on_error, timeout=timeout, minus_infinity=True, progress=bar,
-            called="`log_likelihood`",
-        ) as evaluate,
-    ):  # fmt: skip
+    with evaluating(
+        log_likelihood, run.dim, how, limit, "evidence", measure=prior, minus_infinity=True, called="`log_likelihood`"
+    ) as evaluate:
         while reason is None:
             points = run.ask(limit - asked)
             if not len(points):
@@ -168,10 +187,10 @@ def evidence(
             if evaluate.width is not None:
                 raise ValueError(
                     f"`log_likelihood` must return one number for each point, shape (n,), but it returns vectors of "
-                    f"{evaluate.width}: return "
-                    + ("the only column, values[:, 0]" if evaluate.width == 1 else "the sum over data, axis=1")
+                    f"{evaluate.width}: return the sum over data, axis=1"
                 )
-            run.tell(points[done.kept], done.values[done.kept])
+            slopes = None if done.gradients is None else done.gradients[done.kept]
+            run.tell(points[done.kept], done.values[done.kept], slopes)
             if not done.kept.all():
                 run.skip(points[~done.kept])
             if tol is not None and asked >= LEAST_FOR_TOL and run.between_rounds:
@@ -190,9 +209,18 @@ def evidence(
     if found.n_skipped:
         message = f"the function failed at {found.n_skipped} of {asked} points, which were skipped"
         _warnings.warn(message)
-    if not found.success:
+    if not found.success or found.remark is not None:
         _warnings.warn(found.status)
     return found
+
+
+def _as_function(given: Any) -> Any:
+    """Return what was given as log likelihood; refuse models, which have a way of their own."""
+    if type(given).__module__.partition(".")[0] == "pymc":
+        raise TypeError("`log_likelihood` is a PyMC model: use fwbq.Model.from_pymc(model).evidence(n=...)")
+    if hasattr(given, "log_integrand"):
+        raise TypeError("`log_likelihood` is a fwbq.Model: call its method, model.evidence(n=...)")
+    return given
 
 
 def _reached(found: Evidence, tol: float) -> Reason | None:

@@ -1,9 +1,8 @@
-"""The file that holds a run: its arguments and all that it was told, as JSON with a checksum."""
+"""The file that holds a run: its arguments, its data and what its proposers remember, as JSON with a checksum."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,94 +13,137 @@ from .. import _files, _validate, measures
 from ..integration.files import design_record, kernel_record, recorded_design, recorded_kernel
 from ..integration.state import require, whole_numbers
 from ..posterior import checked_amplitude
+from .chart import Chart
+from .data import Data
+from .memory import array, plain
+from .parts import PARTS
+from .tuning import TUNING
 
 Array = NDArray[np.float64]
 
-FORMAT = "fwbq evidence run 2"
+FORMAT = "fwbq evidence run 3"
+#: The format of earlier versions: a list of what happened to the run.
+EVENTS = "fwbq evidence run 2"
 SETTINGS = ("prior", "n", "start", "scale", "kernel", "design", "amplitude", "quick")
-_KINDS = ("plan", "tell", "skip")
+_ENTRIES = ("without", "gradient", "entropy", "data", "batch", "memory")
 
 
 @dataclass(frozen=True, eq=False)
-class Event:
-    """Something that happened to a run and decides how it goes on.
+class Snapshot:
+    """A run as it was at one moment.
 
     Attributes
     ----------
-    kind : str
-        ``"plan"`` (points were chosen), ``"tell"`` or ``"skip"``.
-    x : (k, d) array
-        The points, in the user's parameters.
-    z : (k, d) array
-        The points of a plan, in the run's own coordinates; elsewhere empty.
-    values : (k,) array
-        The log likelihoods told; elsewhere empty.
-    purpose : str
-        What a plan was made for.
-    """
-
-    kind: str
-    x: Array
-    z: Array
-    values: Array
-    purpose: str = ""
-
-
-@dataclass(frozen=True, eq=False)
-class History:
-    """All that a run was told, in order: with its arguments, this determines the run.
-
-    Attributes
-    ----------
+    settings : dict
+        Arguments of `EvidenceRun`.
     entropy : list of int
         Seed of all points.
-    events : sequence of Event
-    asked : int
-        Points of the last plan that were handed out.
+    data : dict
+        Columns of `Data`, as `data_record` returns them; of an older file only points and values.
+    batch : dict or None
+        The points that are waited for.
+    memory : dict or None
+        What the proposers remember; None in a file of an older version, whose runs go on with points of their own.
     """
 
+    settings: dict[str, Any]
     entropy: list[int]
-    events: Sequence[Event]
-    asked: int
+    data: dict[str, Any]
+    batch: dict[str, Any] | None
+    memory: dict[str, Any] | None
 
 
-def write(path: str | os.PathLike[str], settings: dict[str, Any], history: History) -> None:
-    """Write the arguments of a run, named in `SETTINGS`, and its history; the file is replaced at once."""
+def data_record(data: Data) -> dict[str, Any]:
+    """Return the columns of data as strict JSON can hold them, exact to the bit."""
+    return {
+        "x": plain(data.x),
+        "z": plain(data.z),
+        "values": plain(data.values),
+        "gradient": None if np.isnan(data.gradient).all() else plain(data.gradient),
+        "noise": None if not data.noise.any() else plain(data.noise),
+        "excluded": np.flatnonzero(data.excluded).tolist(),
+        "failed": np.flatnonzero(data.failed).tolist(),
+    }
+
+
+def recorded_data(record: dict[str, Any], chart: Chart) -> Data:
+    """Return the data of a `data_record`, every column of which is checked.
+
+    Raises
+    ------
+    ValueError
+        When a column is not what `data_record` could have written.
+    """
+    names = ("x", "z", "values", "gradient", "noise", "excluded", "failed")
+    require(isinstance(record, dict) and all(name in record for name in names), "data is incomplete")
+    x, z = (_points(record[name], chart.dim) for name in ("x", "z"))
+    n = len(x)
+    values = _numbers(record["values"], "values")
+    gradient = np.full((n, chart.dim), np.nan)
+    if record["gradient"] is not None:
+        gradient = _numbers(record["gradient"], "gradient")
+    noise = np.zeros(n) if record["noise"] is None else _numbers(record["noise"], "noise")
+    require(len(z) == n and values.shape == (n,) == noise.shape, "the numbers of points and values differ")
+    require(gradient.shape == (n, chart.dim), "the numbers of points and gradients differ")
+    require(not np.any(values == np.inf), "a value is plus infinity")
+    excluded, failed = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
+    excluded[whole_numbers(record["excluded"], "excluded", max(n, 1))] = True
+    failed[whole_numbers(record["failed"], "failed", max(n, 1))] = True
+    require(bool(np.isnan(values[failed]).all()), "a point that failed has a value")
+    return Data(chart, x, z, values, gradient, noise, excluded, failed)
+
+
+def older_data(record: dict[str, Any], chart: Chart) -> Data:
+    """Return the data of a file of the older format: values, and where the function failed, without coordinates."""
+    x, values = _points(record["x"], chart.dim), array(record["values"])
+    failed = np.isnan(values)
+    values = np.where(values < TUNING.depth.zero, -np.inf, values)
+    told = Data.nothing(chart).told(x[~failed], values[~failed])
+    return told.asked(chart.from_user(x[failed])).given_up_all() if failed.any() else told
+
+
+def write(path: str | os.PathLike[str], snapshot: Snapshot) -> None:
+    """Write a snapshot; the file is replaced at once."""
+    settings = snapshot.settings
     arrays = {name: None if settings[name] is None else np.asarray(settings[name]).tolist() for name in SETTINGS[2:4]}
     record = {name: settings[name] for name in SETTINGS} | arrays | {
         "prior": None if settings["prior"] is None else settings["prior"].spec(),
         "kernel": kernel_record(settings["kernel"]),
         "design": design_record(settings["design"]),
+        "without": sorted(settings["without"]),
+        "gradient": settings["gradient"],
     }  # fmt: skip
-    events = [
-        {
-            "kind": event.kind, "purpose": event.purpose, "x": event.x.tolist(), "z": event.z.tolist(),
-            # JSON has no infinity.
-            "values": [None if np.isneginf(value) else value for value in event.values.tolist()],
-        }
-        for event in history.events
-    ]  # fmt: skip
-    _files.write(
-        path,
-        _files.seal({"format": FORMAT, **record, "entropy": history.entropy, "events": events, "asked": history.asked}),
-    )
+    rest = {"entropy": snapshot.entropy, "data": snapshot.data, "batch": snapshot.batch, "memory": snapshot.memory}
+    _files.write(path, _files.seal({"format": FORMAT, **record, **rest}))
 
 
-def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], History]:
-    """Read the arguments of a run and its history."""
+def read(path: str | os.PathLike[str]) -> Snapshot:
+    """Read a snapshot, or what a file of an older version tells of a run."""
     try:
-        content = _files.content(path, FORMAT, (*SETTINGS, "entropy", "events", "asked"))
-        return _checked(content)
+        older = _files.parsed(_files.read(path)).get("format") == EVENTS
+        if older:
+            return _of_events(_files.content(path, EVENTS, (*SETTINGS, "entropy", "events")))
+        content = _files.content(path, FORMAT, (*SETTINGS, *_ENTRIES))
+        require(isinstance(content["gradient"], bool), "gradient is not a truth value")
+        settings = _settings(content, content["without"]) | {"gradient": content["gradient"]}
+        for name in ("data", "memory"):
+            require(isinstance(content[name], dict), f"{name} is not a record")
+        batch = content["batch"]
+        require(batch is None or isinstance(batch, dict), "batch is not a record")
+        entropy = whole_numbers(content["entropy"], "entropy", 2**63, 2)
+        return Snapshot(settings, entropy, content["data"], batch, content["memory"])
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"`path` {os.fspath(path)!r} {error}; pass a file written by EvidenceRun.save(path)"
         ) from error
 
 
-def _checked(content: dict[str, Any]) -> tuple[dict[str, Any], History]:
+def _settings(content: dict[str, Any], without: Any) -> dict[str, Any]:
     prior = None if content["prior"] is None else measures.from_spec(content["prior"])
     require(isinstance(content["quick"], bool), "quick is not a truth value")
-    settings = {
+    require(isinstance(without, list) and all(name in PARTS for name in without), "without has an unknown part")
+    require(prior is not None or isinstance(content["start"], list), "it has neither a prior nor a start")
+    return {
         "prior": prior,
         "n": _validate.count(content["n"], "n"),
         "start": content["start"],
@@ -110,30 +152,41 @@ def _checked(content: dict[str, Any]) -> tuple[dict[str, Any], History]:
         "design": recorded_design(content["design"]),
         "amplitude": checked_amplitude(content["amplitude"]),
         "quick": content["quick"],
+        "without": tuple(without),
     }
-    require(prior is not None or isinstance(content["start"], list), "it has neither a prior nor a start")
-    dim = prior.dim if prior is not None else len(content["start"])
+
+
+def _of_events(content: dict[str, Any]) -> Snapshot:
+    """Return the values and failures that a file of the older format holds; its points in coordinates are not kept."""
+    settings = _settings(content, [])
+    dim = settings["prior"].dim if settings["prior"] is not None else len(settings["start"])
     require(isinstance(content["events"], list), "events is not a list")
-    events = [_event(record, dim) for record in content["events"]]
-    plans = [event for event in events if event.kind == "plan"]
-    (asked,) = whole_numbers([content["asked"]], "asked", 1 + (len(plans[-1].x) if plans else 0))
-    return settings, History(whole_numbers(content["entropy"], "entropy", 2**63, 2), events, asked)
-
-
-def _event(record: Any, dim: int) -> Event:
-    names = ("kind", "purpose", "x", "z", "values")
-    require(isinstance(record, dict) and all(name in record for name in names), "an event is incomplete")
-    require(record["kind"] in _KINDS, f"an event of kind {record['kind']!r:.40} is unknown")
-    require(isinstance(record["purpose"], str), "the purpose of a plan is not a text")
-    x, z = (_points(record[name], dim) for name in ("x", "z"))
-    require(len(z) == (len(x) if record["kind"] == "plan" else 0), "a plan lacks its points in both coordinates")
-    values = record["values"]
-    require(isinstance(values, list), "values is not a list")
-    told = np.array([-np.inf if value is None else value for value in values], dtype=float)
-    require(len(told) == (len(x) if record["kind"] == "tell" else 0), "the numbers of points and values differ")
-    return Event(record["kind"], x, z, _validate.log_values(told, "values", len(told)), record["purpose"])
+    told: dict[bytes, tuple[Array, float]] = {}
+    for event in content["events"]:
+        require(isinstance(event, dict) and {"kind", "x", "values"} <= event.keys(), "an event is incomplete")
+        require(event["kind"] in ("plan", "tell", "skip"), f"an event of kind {event['kind']!r:.40} is unknown")
+        if event["kind"] == "plan":
+            continue
+        x = _points(event["x"], dim)
+        values = np.full(len(x), np.nan)
+        if event["kind"] == "tell":
+            require(isinstance(event["values"], list), "values is not a list")
+            values = np.array([-np.inf if value is None else value for value in event["values"]], dtype=float)
+            values = _validate.log_values(values, "values", len(x))
+        for row, value in zip(x + 0.0, values, strict=True):
+            if row.tobytes() not in told or np.isnan(told[row.tobytes()][1]):
+                told[row.tobytes()] = row, float(value)
+    x = np.array([row for row, _ in told.values()]).reshape(-1, dim)
+    values = np.array([value for _, value in told.values()])
+    data = {"x": plain(x), "values": plain(values)}
+    return Snapshot(settings, whole_numbers(content["entropy"], "entropy", 2**63, 2), data, None, None)
 
 
 def _points(record: Any, dim: int) -> Array:
     require(isinstance(record, list), "points are not a list")
     return _validate.points(record, "points", dim) if record else np.empty((0, dim))
+
+
+def _numbers(record: Any, name: str) -> Array:
+    require(isinstance(record, list), f"{name} is not a list")
+    return array(record)

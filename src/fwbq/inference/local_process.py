@@ -10,27 +10,28 @@ from numpy.typing import NDArray
 from .._linalg import CholeskyFactor
 from ..kernels import ExpQuad, Kernel
 from ..process import KernelFamily, Regression
-from ..process.basis import basis_functions, basis_size
+from ..process.basis import basis_functions
+from .joint_process import JITTER, fit_lengthscales
 from .quadratic import Neighbourhood, Quadratic, bend, local_quadratic
-from .surrogate import JITTER, fit_lengthscales
+from .tuning import TUNING
 
 Array = NDArray[np.float64]
 
+#: Largest standard deviation of the noise of deep values, relative to the amplitude.
+_MOST_NOISE = 1e3
+#: Step of the differences from which slope and curvature are taken, in trust radii: the process is smooth over a third
+#: of the region, and the differences are far above rounding.
+_STEP = 0.3
+#: The highest point is looked for in clouds of points, each around the best so far, which shrink by a factor when they
+#: find nothing higher: 14 clouds end at a thousandth of the radius.
+_CLOUDS = 14
+_SHRINK = 0.55
+_FIRST_CLOUD = 400
+_CLOUD = 60
+_CLOUD_PER_DIMENSION = 20
+
 #: The smoothest kernel: what a climb needs is the slope between its points, and likelihoods are smooth there.
 _FAMILY = KernelFamily("ExpQuad", ExpQuad)
-#: Most values it is fitted to: the nearest ones, so many or so many times the coefficients of a quadratic.
-_MOST, _MOST_PER_COEFFICIENT = 60, 3
-#: Iterations of the first and of later searches for length-scales. They need not be exact: the next values move them.
-_FIRST, _LATER = 12, 5
-#: Values deeper than so many typical falls carry a noise that grows with their depth, in units of that, up to the last
-#: number: a process that has to follow them everywhere is too rough near the centre.
-_DEEP, _MOST_NOISE = 20.0, 1e3
-#: Step of the differences from which slope and curvature are taken, in trust radii: over a third of the region the
-#: process is smooth, and far above rounding.
-_STEP = 0.3
-#: The highest point of the trust region is looked for in clouds of points, each around the best so far, which shrink
-#: by the factor when they find nothing higher: 14 clouds end at a thousandth of the radius.
-_CLOUDS, _SHRINK, _FIRST_CLOUD, _CLOUD, _CLOUD_PER_DIMENSION = 14, 0.55, 400, 60, 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,15 +74,24 @@ class LocalProcess:
             Whether to look for better ones.
         """
         d = around.dim
-        near = slice(max(_MOST, _MOST_PER_COEFFICIENT * basis_size("quadratic", d)))
-        places = np.vstack([np.zeros(d), around.points[near] @ around.root.T])
-        rise = np.append(0.0, around.rise[near])
+        places = np.vstack([np.zeros(d), around.points @ around.root.T])
+        rise = np.append(0.0, around.rise)
         values = bend(rise, scale)
-        excess = np.maximum(-rise / (_DEEP * around.typical) - 1.0, 0.0) if np.isinf(scale) else np.zeros(len(rise))
+        excess = (
+            np.maximum(-rise / (TUNING.local_process.deep * around.typical) - 1.0, 0.0)
+            if np.isinf(scale)
+            else np.zeros(len(rise))
+        )
         noise = np.minimum(excess, _MOST_NOISE) ** 2
         if search or theta is None:
             theta = fit_lengthscales(
-                places, values, "constant", noise, _FAMILY, theta, _FIRST if theta is None else _LATER
+                places,
+                values,
+                "constant",
+                noise,
+                _FAMILY,
+                theta,
+                TUNING.process.iterations if theta is None else TUNING.process.following,
             )[1]
         kernel = _FAMILY.kernel(theta, d)
         K = kernel(places)

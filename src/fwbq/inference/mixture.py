@@ -16,15 +16,23 @@ Array = NDArray[np.float64]
 def lower_root(cov: Array) -> Array:
     """Return L lower triangular with L L' = cov, where rounding may have left the covariance without full rank.
 
-    Eigenvalues below 1e-12 of the largest are raised to that; a covariance that is not finite becomes the identity.
+    Eigenvalues of the correlation below 1e-12 of the largest are raised to that, so that no unit of a coordinate hides
+    another; a covariance that is not finite becomes the identity.
+
+    Examples
+    --------
+    >>> lower_root(np.diag([1e-12, 1e12])).diagonal().tolist()
+    [1e-06, 1000000.0]
     """
     if not np.isfinite(cov).all():
         return np.eye(len(cov))
-    values, axes = np.linalg.eigh(0.5 * (cov + cov.T))
-    least = 1e-12 * max(float(values[-1]), np.finfo(float).tiny)
+    variances = np.diagonal(cov)
+    sizes = np.sqrt(np.maximum(variances, max(1e-30 * float(variances.max()), np.finfo(float).tiny)))
+    values, axes = np.linalg.eigh(0.5 * (cov + cov.T) / np.outer(sizes, sizes))
+    least = 1e-12 * max(float(values[-1]), 1.0)  # of a correlation the largest is at least one
     # R of the triangular factorisation of a square root is the transposed Cholesky factor, but for signs.
     r = np.linalg.qr((axes * np.sqrt(np.maximum(values, least))).T)[1]
-    return np.asarray((r * np.where(np.diagonal(r) < 0.0, -1.0, 1.0)[:, None]).T)
+    return np.asarray(sizes[:, None] * (r * np.where(np.diagonal(r) < 0.0, -1.0, 1.0)[:, None]).T)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,13 +9,9 @@ from numpy.typing import NDArray
 
 from .mixture import lower_root
 from .quadratic import Quadratic
+from .tuning import TUNING
 
 Array = NDArray[np.float64]
-
-#: A point within so many standard deviations of a mode's own Gaussian belongs to that mode.
-_WITHIN = 3.0
-#: A value this far above every mode's Gaussian is not explained by them, in natural logarithms.
-ABOVE = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,9 +37,9 @@ class Mode:
     def holds(self, z: Array) -> bool:
         """Whether the point z (d,) lies within three standard deviations of the local Gaussian."""
         s = z - self.peak.centre
-        return bool(-s @ self.peak.curvature @ s < _WITHIN**2)
+        return bool(-s @ self.peak.curvature @ s < TUNING.modes.within**2)
 
 
 def explains(modes: list[Mode], z: Array, value: float) -> bool:
     """Whether a value at z (d,) is no higher than the Gaussians of the modes allow."""
-    return any(value < float(mode.peak(z[None])[0]) + ABOVE for mode in modes)
+    return any(value < float(mode.peak(z[None])[0]) + TUNING.modes.above for mode in modes)

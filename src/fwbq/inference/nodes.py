@@ -12,27 +12,15 @@ from numpy.typing import NDArray
 
 from ..designs.qmc import scrambled_engine
 from .mixture import Mixture, lower_root
+from .tuning import TUNING
 
 Array = NDArray[np.float64]
 LogJoint = Callable[[Array], Array]
 
-#: Components of the mixture that serve as control variates; the others change from round to round. On the nine
-#: evidences of benchmarks/constants.py 4 and 24 of them gave widths 1.06 and 0.94 times as large.
-_CONTROLS = 12
-#: Dimensions up to which cubic Hermite polynomials are control variates too, and up to which quadratic ones are.
-_CUBIC, _QUADRATIC = 6, 16
-#: Student-t components placed around the mass where the first proposal misses it, and their degrees of freedom: tails
-#: heavier than a Gaussian's, with a finite variance of the weights. With 12 components widths were 13 % larger there,
-#: with 48 the time was 15 % longer.
-_AROUND = 24
-_AROUND_DF = 8.0
-#: Share of the nodes that must be effective before the proposal is accepted, and most attempts to improve it.
-_ENOUGH = 0.5
-_ATTEMPTS = 3
-#: For a subset to be taken with its importance weights (`subset`): share of its nodes that must be effective, and least
-#: mass that it must hold, relative to its share of the nodes. A subset that happens to miss a few heavy nodes far out,
-#: where the surrogate knows nothing, would state the error of the rest.
-_EVEN, _HELD = 0.25, 0.5
+#: Dimensions up to which cubic Hermite polynomials are control variates too, and up to which quadratic ones are: there
+#: are then at most 83 and 152 of them.
+_CUBIC_DIM = 6
+_QUADRATIC_DIM = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,9 +73,9 @@ class Nodes:
         assert self.proposal is not None
         logs = self.proposal.log_densities(self.points)
         total = np.logaddexp.reduce(logs + np.log(self.proposal.weights), axis=1)
-        ratios = np.exp(logs[:, :_CONTROLS] - total[:, None])
+        ratios = np.exp(logs[:, : TUNING.nodes.controls] - total[:, None])
         d = self.points.shape[1]
-        degree = 3 if d <= _CUBIC else 2 if d <= _QUADRATIC else 1
+        degree = 3 if d <= _CUBIC_DIM else 2 if d <= _QUADRATIC_DIM else 1
         s = self.proposal.whitening(0).forward(self.points)
         return np.column_stack([ratios - 1.0, ratios[:, :1] * hermite(s, degree)])
 
@@ -109,7 +97,7 @@ class Nodes:
 
 
 def _few(replicates: int) -> float:
-    """Return the factor from the standard deviation of so many means to the standard error of their mean.
+    """Return the factor from the standard deviation of a few means to the standard error of their mean.
 
     The error of a mean of k numbers follows Student's t with k - 1 degrees of freedom, in units of the estimated
     standard error; its standard deviation is larger by the root of (k - 1) / (k - 3).
@@ -144,16 +132,28 @@ def draw(log_joint: LogJoint, proposal: Mixture, size: int, replicates: int, see
 
 def adapted(log_joint: LogJoint, proposal: Mixture, size: int, replicates: int, seed: np.random.SeedSequence) -> Nodes:
     """Draw nodes, and while few of them are effective put further components where the mass is."""
-    seeds = seed.spawn(_ATTEMPTS + 1)
+    seeds = seed.spawn(TUNING.nodes.attempts + 1)
     nodes = draw(log_joint, proposal, size, replicates, seeds[0])
-    for attempt in range(_ATTEMPTS):
-        if nodes.effective > _ENOUGH:
+    for attempt in range(TUNING.nodes.attempts):
+        if nodes.effective > TUNING.nodes.enough:
             break
-        better = draw(log_joint, proposal.joined(around(nodes), 0.75), size, replicates, seeds[attempt + 1])
+        better = draw(
+            log_joint, proposal.joined(around(nodes), TUNING.nodes.around_share), size, replicates, seeds[attempt + 1]
+        )
         if attempt and better.effective < 1.05 * nodes.effective:
             break
         nodes = better
     return nodes
+
+
+def joined(parts: list[Nodes]) -> Nodes:
+    """Return nodes of densities on disjoint parts of the space, equally many of each, as those of their sum."""
+    if len(parts) == 1:
+        return parts[0]
+    points, log_joint, log_ratio = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("points", "log_joint", "log_ratio")
+    )
+    return Nodes(points, log_joint, log_ratio, None, 1)
 
 
 def resample(nodes: Nodes, size: int, power: float = 1.0) -> NDArray[np.intp]:
@@ -182,8 +182,8 @@ def subset(nodes: Nodes, size: int) -> tuple[Array, Array]:
         return nodes.points, nodes.weights
     if nodes.proposal is not None:
         w = nodes.weights[:size]
-        held = float(w.sum()) * len(nodes.points) / size > _HELD
-        if held and w.sum() ** 2 > _EVEN * size * np.sum(w * w):
+        held = float(w.sum()) * len(nodes.points) / size > TUNING.nodes.enough
+        if held and w.sum() ** 2 > TUNING.nodes.even * size * np.sum(w * w):
             return nodes.points[:size], w / w.sum()
     return nodes.points[resample(nodes, size)], np.full(size, 1.0 / size)
 
@@ -191,16 +191,16 @@ def subset(nodes: Nodes, size: int) -> tuple[Array, Array]:
 def around(nodes: Nodes) -> Mixture:
     """Return a mixture of Student-t densities around nodes that carry the mass.
 
-    Their width is that of a kernel density estimate with so many points (Silverman, Density Estimation, 1986).
+    Their width is that of a kernel density estimate with as many points (Silverman, Density Estimation, 1986).
     """
-    rows = resample(nodes, _AROUND)
+    rows = resample(nodes, TUNING.nodes.around)
     d = nodes.points.shape[1]
     _, cov = nodes.moments()
-    width = 1.2 * (4.0 / ((d + 2.0) * _AROUND)) ** (1.0 / (d + 4.0))
+    width = 1.2 * (4.0 / ((d + 2.0) * TUNING.nodes.around)) ** (1.0 / (d + 4.0))
     root = lower_root(cov) * min(1.0, width)
     return Mixture(
-        np.full(_AROUND, 1.0 / _AROUND),
+        np.full(TUNING.nodes.around, 1.0 / TUNING.nodes.around),
         nodes.points[rows],
-        np.repeat(root[None], _AROUND, axis=0),
-        np.full(_AROUND, _AROUND_DF),
+        np.repeat(root[None], TUNING.nodes.around, axis=0),
+        np.full(TUNING.nodes.around, TUNING.nodes.around_df),
     )

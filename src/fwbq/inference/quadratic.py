@@ -9,16 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..process.basis import basis_functions, basis_size
+from .tuning import TUNING
 
 Array = NDArray[np.float64]
 
-#: Falls deeper than so many times the typical one are raised to that: their squares stay finite, and their weight in
-#: the fit is nil.
+#: Falls deeper than this many typical ones are raised to it: their weight in a fit is nil, and squares stay finite.
 _DEEPEST = 1e12
-#: A value is trusted less in proportion to its fall, from so many typical falls on: how far a density is from a
-#: quadratic grows with the fall as well as with the distance. It is trusted at least by the last factor, so that far
-#: values alone still tell the coefficients that near ones leave open.
-_TRUSTED, _LEAST_TRUST = 3.0, 1.0 / 300.0
+#: A value is trusted at least by this factor, so that far values alone still tell what near ones leave open.
+_LEAST_TRUST = 1.0 / 300.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +130,7 @@ class Neighbourhood:
         """Return the neighbourhood of row `centre` among points z (n, d) with finite values g (n,)."""
         d = z.shape[1]
         s = np.linalg.solve(root, (z - z[centre]).T).T
-        near = np.argsort(np.sum(s * s, axis=1), kind="stable")[: 4 * basis_size("quadratic", d)]
+        near = np.argsort(np.sum(s * s, axis=1), kind="stable")[: TUNING.quadratic.points * basis_size("quadratic", d)]
         near = near[near != centre]
         return cls(z[centre], float(g[centre]), root, s[near], g[near] - g[centre])
 
@@ -166,7 +164,7 @@ class Neighbourhood:
 
     def _weights(self, rise: Array) -> Array:
         distance = np.sqrt(np.sum(self.points**2, axis=1))
-        trust = np.maximum(1.0 / (1.0 + np.abs(rise) / (_TRUSTED * self.typical)), _LEAST_TRUST)
+        trust = np.maximum(1.0 / (1.0 + np.abs(rise) / (TUNING.quadratic.trusted * self.typical)), _LEAST_TRUST)
         return np.asarray(trust * np.maximum(distance, 0.1) ** -3)
 
     def fit(self, scale: float = np.inf) -> Quadratic:
@@ -186,14 +184,6 @@ class Neighbourhood:
         i, j = np.triu_indices(d, 1)
         H[i, j] = H[j, i] = found[2 * d :]
         return Quadratic(np.zeros(d), 0.0, found[:d], H)
-
-    def leverage(self, s: Array) -> Array:
-        """Return the variance of the fitted quadratic at s (q, d), in units of the error of a point at one radius."""
-        X = self._weights(np.maximum(self.rise, -_DEEPEST * self.typical))[:, None] * self._design(self.points)
-        Q = self._design(s)
-        # What the points leave open altogether has a large variance instead of an infinite one.
-        precision = X.T @ X + 1e-6 * np.eye(X.shape[1])
-        return np.asarray(np.einsum("qi,iq->q", Q, np.linalg.solve(precision, Q.T)))
 
     def unscaled(self, model: Quadratic) -> Quadratic:
         """Return a model in units of the root as one of z."""

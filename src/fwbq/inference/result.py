@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,12 +13,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr, stdtrit
 
 from .. import _extras, _frozen, _html, _validate
+from .._numbers import error, with_digits_of, with_error
 from .._reason import LEVEL_OF_TOL, Reason
-from .assessment import EXPANDED, Assessment
-from .belief import Belief
+from ..posterior import Estimate
+from .assessment import Assessment, JudgedAssessment
+from .chart import Chart
+from .gradients.judge import Judgement, standard_error
 from .modes import Mode
 from .nodes import Nodes, resample
-from .space import Space
+from .surrogate import Surrogate
+from .tuning import TUNING
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,14 +30,25 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-#: Degrees of freedom of the posterior of a log evidence: heavier tails than a Gaussian's, because its standard
-#: deviation is itself an estimate from tens of values.
-DF = 10.0
+#: Degrees of freedom of the posterior of a log evidence.
+DF = TUNING.error.df
 #: Half the width of its interval of the level of a tolerance, in standard deviations.
 _HALF_WIDTH = float(-stdtrit(DF, 0.5 * (1.0 - LEVEL_OF_TOL)) * np.sqrt((DF - 2.0) / DF))
 
 
-@dataclass(frozen=True, eq=False)
+_LIKELIHOODS = (
+    "the values seem to be likelihoods, not their logarithms: they are never negative, and tiny or mostly near zero; "
+    "return the logarithm, log(likelihood)"
+)
+#: Values are taken for likelihoods when there are at least ten, none is negative, and the largest is tiny or a quarter
+#: of them is a thousand times smaller than the largest. Of 480 sets of 40 log likelihoods, five of each family of
+#: studies/problems/likelihoods, none is taken for likelihoods; of their exponentials 398 are.
+_FEWEST = 10
+_TINY = 1e-3
+_SHARE = 0.25
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class FoundMode:
     """A mode of the posterior.
 
@@ -54,41 +70,50 @@ class FoundMode:
     share: float
     climbs: int
 
+    def __repr__(self) -> str:
+        return f"FoundMode({self.words})"
+
+    def _repr_html_(self) -> str:
+        """Return a small table, for notebooks."""
+        return _html.table(_html.parameters(self), title="Mode")
+
+    @property
+    def words(self) -> str:
+        """Where it is, how much of the mass it has, and how many climbs ended there."""
+        place = ", ".join(f"{x:.4g}" for x in self.place)
+        return f"({place}), share {self.share:.2g} of the mass, {self.climbs} climb{'s' * (self.climbs != 1)}"
+
 
 @dataclass(frozen=True, eq=False)
-class Posterior:
-    """The posterior distribution of the parameters, as the surrogate sees it: weighted nodes.
+class Posterior(ABC):
+    """The posterior distribution of the parameters, as a surrogate sees it: weighted nodes.
 
     Attributes
     ----------
-    space : Space
-    belief : Belief
+    chart : Chart
     nodes : Nodes
-    terms : Assessment
     """
 
-    space: Space
-    belief: Belief
+    chart: Chart
     nodes: Nodes
-    terms: Assessment
 
     def __repr__(self) -> str:
-        pairs = ", ".join(f"{m:.4g} ± {s:.2g}" for m, s in zip(self.mean, self.sd, strict=True))
+        pairs = ", ".join(map(with_error, self.mean, self.sd))
         return f"Posterior({pairs}; {self.effective_size:.0f} effective nodes)"
 
     def _repr_html_(self) -> str:
         """Return a row for each parameter, for notebooks."""
         columns = (self.mean, self.sd, self.quantile(0.05), self.quantile(0.95))
         rows = [
-            [f"x{i + 1}", f"{m:.4g}", f"{s:.2g}", f"{low:.4g}", f"{high:.4g}"]
-            for i, (m, s, low, high) in enumerate(zip(*columns, strict=True))
+            [name, *with_digits_of(s, m), error(s), *with_digits_of(s, low, high)]
+            for name, m, s, low, high in zip(self.chart.names, *columns, strict=True)
         ]
         return _html.grid(["parameter", "mean", "sd", "5 %", "95 %"], rows, "Posterior")
 
     @cached_property
     def points(self) -> Array:
         """The nodes in the user's parameters, (q, d)."""
-        return _frozen.readonly(self.space.to_user(self.nodes.points))
+        return _frozen.readonly(self.chart.to_user(self.nodes.points))
 
     @property
     def weights(self) -> Array:
@@ -143,12 +168,10 @@ class Posterior:
             out[:, i] = column[order[np.minimum(rows, len(order) - 1)]]
         return out if given.ndim else out[0]
 
-    def expect(self, g: Any) -> tuple[Any, Any]:
-        r"""Return the posterior expectation of g and its standard deviation.
+    def expect(self, g: Any) -> Estimate:
+        r"""Return the posterior expectation of g with its numerical error; ``value, sd = posterior.expect(g)`` works.
 
-        To first order the error of the process moves it by :math:`\int \pi\, (g - \bar g)(\ell - m)`, whose standard
-        deviation is returned, with the second-order term, the spread between kernels, the error of the sum over the
-        nodes, and what boundary and unseen mass leave open.
+        The error has the same sources as that of the log evidence.
 
         Parameters
         ----------
@@ -160,16 +183,60 @@ class Posterior:
         >>> import numpy as np, fwbq
         >>> found = fwbq.evidence(lambda x: -0.5 * ((x[:, 0] - 1.0) / 0.1) ** 2, fwbq.Gaussian([0.0], [[1.0]]), n=30)
         >>> value, sd = found.posterior.expect(lambda x: x[:, 0])
-        >>> bool(abs(value - 1.0 / 1.01) < 1e-3)
-        True
+        >>> round(value, 3), sd < 1e-3
+        (0.99, True)
         """
-        values = np.asarray(_validate.function(g, "g")(self.points), dtype=float)
-        if values.shape[:1] != (len(self.points),) or values.ndim > 2:
+        columns, flat = self._evaluated(g, self.points)
+        mean, sd = self._expectation(columns, lambda z: self._evaluated(g, self.chart.to_user(z))[0])
+        return Estimate(mean[0], sd[0], sd[0]) if flat else Estimate(mean, sd, sd)
+
+    @staticmethod
+    def _evaluated(g: Any, points: Array) -> tuple[Array, bool]:
+        """Return the values of g at points, a column for each, and whether it has one value for each point."""
+        values = np.asarray(_validate.function(g, "g")(points), dtype=float)
+        if values.shape[:1] != (len(points),) or values.ndim > 2:
             raise ValueError(
-                f"`g` must return one value, or one row, for each point: for {len(self.points)} points it returned an "
+                f"`g` must return one value, or one row, for each point: for {len(points)} points it returned an "
                 f"array of shape {values.shape}"
             )
-        columns = values.reshape(len(values), -1)
+        return values.reshape(len(values), -1), values.ndim == 1
+
+    @abstractmethod
+    def _expectation(self, columns: Array, g: Callable[[Array], Array]) -> tuple[Array, Array]:
+        """Return expectations and standard deviations (m,) of a function, given by its values (q, m) at the nodes."""
+
+    def describe(self, modes: list[Mode]) -> tuple[FoundMode, ...]:
+        """Return the modes with the share of the mass nearest to each, the largest first."""
+        if not modes:
+            return ()
+        heights = np.array([mode.peak(self.nodes.points) for mode in modes])
+        share = np.bincount(np.argmax(heights, axis=0), self.weights, minlength=len(modes))
+        places = self.chart.to_user(np.array([mode.peak.centre for mode in modes]))
+        found = [
+            FoundMode(place, mode.peak.constant, float(s), mode.climbs)
+            for place, mode, s in zip(places, modes, share, strict=True)
+        ]
+        return tuple(sorted(found, key=lambda mode: -mode.share))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SurrogatePosterior(Posterior):
+    r"""The posterior by a process on the log joint density.
+
+    To first order the error of the process moves an expectation by :math:`\int \pi\, (g - \bar g)(\ell - m)`, whose
+    standard deviation is stated, with the second-order term, the spread between kernels, the error of the sum over the
+    nodes, and what boundary and unseen mass leave open.
+
+    Attributes
+    ----------
+    surrogate : Surrogate
+    terms : Assessment
+    """
+
+    surrogate: Surrogate
+    terms: Assessment
+
+    def _expectation(self, columns: Array, g: Callable[[Array], Array]) -> tuple[Array, Array]:
         mean = self.weights @ columns
         blocks = np.array(
             [
@@ -180,42 +247,57 @@ class Posterior:
             ]
         )
         noise = blocks.std(axis=0, ddof=1) / np.sqrt(len(blocks)) if len(blocks) > 1 else np.zeros(len(mean))
-        rows = resample(self.nodes, 600)
+        rows = resample(self.nodes, TUNING.error.expectation)
         z = self.nodes.points[rows]
-        surrogate = self.belief.surrogate
-        tilt = (columns[rows] - columns[rows].mean(axis=0)) / len(rows)
-        K = surrogate.covariance(z)
-        prior = np.einsum("qm,qm->m", tilt, K @ tilt)
-        there = surrogate.predict(z)
-        process = surrogate.amplitude * there.weighted_variance(tilt, prior)
-        # Second order: where the process is uncertain, the mean of its exponential is larger than that of its mean.
-        bounded = np.minimum(surrogate.amplitude * there.variance(np.diagonal(K)), EXPANDED)
-        curvature = self.terms.inflation * 0.5 * bounded @ tilt
-        base = self.belief.log_joint(z)
+        error = self.surrogate.process.expectation_error(z, columns[rows]).inflated(self.terms.inflation)
+        base = self.surrogate.log_joint(z)
         shifts = [np.zeros(len(mean))]
-        for other in self.belief.fitted.members[1:]:
-            tilted = np.exp(np.clip(self.belief.log_joint(z, other) - base, -50.0, 50.0))
-            shifts.append(tilted @ tilt * len(rows) / tilted.sum())
-        kernels = self.belief.fitted.weights @ (np.array(shifts) - self.belief.fitted.weights @ np.array(shifts)) ** 2
+        for other in self.surrogate.fitted.members[1:]:
+            tilted = np.exp(np.clip(self.surrogate.log_joint(z, other) - base, -50.0, 50.0))
+            shifts.append(tilted @ (columns[rows] - columns[rows].mean(axis=0)) / tilted.sum())
+        probabilities, each = self.surrogate.fitted.weights, np.array(shifts)
+        kernels = probabilities @ (each - probabilities @ each) ** 2
         # Mass that is not known to be there, or not known to be nothing, may be anywhere the posterior is.
         elsewhere = min(self.terms.unseen**2 + self.terms.boundary**2, 1.0) * columns[rows].var(axis=0)
-        sd = np.sqrt(self.terms.inflation * process + curvature**2 + kernels + elsewhere + noise**2)
-        if values.ndim == 1:
-            return float(mean[0]), float(sd[0])
-        return mean, sd
+        return mean, np.sqrt(error.variance + kernels + elsewhere + noise**2)
 
-    def describe(self, modes: list[Mode]) -> tuple[FoundMode, ...]:
-        """Return the modes with the share of the mass nearest to each, the largest first."""
-        if not modes:
-            return ()
-        heights = np.array([mode.peak(self.nodes.points) for mode in modes])
-        share = np.bincount(np.argmax(heights, axis=0), self.weights, minlength=len(modes))
-        places = self.space.to_user(np.array([mode.peak.centre for mode in modes]))
-        found = [
-            FoundMode(place, mode.peak.constant, float(s), mode.climbs)
-            for place, mode, s in zip(places, modes, share, strict=True)
-        ]
-        return tuple(sorted(found, key=lambda mode: -mode.share))
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JudgedPosterior(Posterior):
+    """The posterior by draws that judge a surrogate.
+
+    The nodes are those of the surrogate. Expectations are corrected by the draws, and their error is a standard error.
+
+    Attributes
+    ----------
+    terms : JudgedAssessment
+    judgements : tuple of Judgement
+        One for the cell of each mode.
+    """
+
+    terms: JudgedAssessment
+    judgements: tuple[Judgement, ...]
+
+    def _expectation(self, columns: Array, g: Callable[[Array], Array]) -> tuple[Array, Array]:
+        means = np.zeros(columns.shape[1])
+        variance = np.zeros(columns.shape[1])
+        start = 0
+        parts = []
+        for each in self.judgements:
+            stop = start + len(each.nodes.points)
+            share = float(np.exp(each.reference - self.terms.log_evidence))
+            at_draws = g(each.points)
+            for j in range(columns.shape[1]):
+                products = each.terms(columns[start:stop, j], at_draws[:, j])
+                means[j] += share * float(products.mean())
+                parts.append((share, each.terms(), products))
+            start = stop
+        for k, (share, terms, products) in enumerate(parts):
+            j = k % columns.shape[1]
+            variance[j] += (share * standard_error(products - means[j] * terms)) ** 2
+        spread = self.weights @ (columns - means) ** 2
+        elsewhere = min(self.terms.sd**2 - self.terms.sampling**2, 1.0) * spread
+        return means, np.sqrt(variance + elsewhere)
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,7 +318,7 @@ class Evidence:
         Log likelihoods there.
     modes : tuple of FoundMode
         Modes found: place, share of the mass, how many climbs ended there.
-    terms : Assessment or None
+    terms : Assessment, JudgedAssessment or None
         What the error is made of.
     posterior : Posterior or None
         The parameters: draws, mean, covariance, expectations. None when there is no positive likelihood.
@@ -246,6 +328,13 @@ class Evidence:
         Evaluations that were planned.
     tol : float or None
         Tolerance that was asked for.
+
+    Examples
+    --------
+    >>> import numpy as np, fwbq
+    >>> found = fwbq.evidence(lambda x: -0.5 * (x[:, 0] / 0.1) ** 2, fwbq.Gaussian([0.0], [[1.0]]), n=30, rng=0)
+    >>> round(found.log_evidence, 3), found.n_evaluations, found.success, found.posterior.sd.round(3).tolist()
+    (-2.308, 30, True, [0.1])
     """
 
     log_evidence: float
@@ -254,7 +343,7 @@ class Evidence:
     points: Array
     values: Array
     modes: tuple[FoundMode, ...]
-    terms: Assessment | None
+    terms: Assessment | JudgedAssessment | None
     posterior: Posterior | None
     n_skipped: int = 0
     budget: int = 0
@@ -274,9 +363,16 @@ class Evidence:
         return self.reason.success
 
     @property
+    def remark(self) -> str | None:
+        """What seems to be wrong with the values themselves; None for nothing."""
+        return _LIKELIHOODS if _seem_likelihoods(self.values) else None
+
+    @property
     def status(self) -> str:
-        """Why the run ended, and what a reader should know."""
+        """Why the run ended, by which way the evidence was found, and what else a reader should know."""
         notes = [self.reason.sentence(n=self.n_evaluations, tol=self.tol, floor=self.least_half_width)]
+        if self.terms is not None:
+            notes.append(f"by {self.terms.way}")
         if self.n_skipped:
             notes.append(f"{self.n_skipped} points skipped because the function failed there")
         if len(self.modes) > 1:
@@ -286,6 +382,8 @@ class Evidence:
             notes.append(f"one mode, reached by {self.modes[0].climbs} climb{'s' * (self.modes[0].climbs > 1)}")
         if self.terms is not None and self.terms.unseen > 0.2 * self.sd > 0.0:
             notes.append("the interval allows for mass that no point has met")
+        if self.remark is not None:
+            notes.append(self.remark)
         return "; ".join(notes)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
@@ -295,6 +393,19 @@ class Evidence:
             return -np.inf, np.inf
         half = float(-stdtrit(DF, tail)) * self.scale
         return self.log_evidence - half, self.log_evidence + half
+
+    @property
+    def estimate(self) -> Estimate:
+        """The log evidence as a number with an error, like those of `integrate`.
+
+        Examples
+        --------
+        >>> import numpy as np, fwbq
+        >>> found = fwbq.evidence(lambda x: -0.5 * (x[:, 0] / 0.1) ** 2, fwbq.Gaussian([0.0], [[1.0]]), n=30, rng=0)
+        >>> round(found.estimate.mean, 3), found.estimate.interval(0.9) == found.interval(0.9)
+        (-2.308, True)
+        """
+        return Estimate(self.log_evidence, self.scale, self.scale, df=DF)
 
     @property
     def scale(self) -> float:
@@ -328,16 +439,20 @@ class Evidence:
         self,
         draws: int = 1000,
         *,
+        chains: int = 4,
         names: Sequence[str] | None = None,
         variables: Callable[[Array], Mapping[str, Any]] | None = None,
         rng: Any = None,
     ) -> Any:
-        """Return draws from the posterior for ArviZ, as one chain.
+        """Return draws from the posterior for ArviZ, as several chains.
 
         Parameters
         ----------
         draws : int
-            Number of draws. They are independent: ArviZ's diagnostics of mixing have nothing to find in them.
+            Number of draws in each chain. All of them are independent, so that ArviZ's diagnostics of mixing have
+            nothing to find in them.
+        chains : int
+            Number of chains.
         names : sequence of str, optional
             Names of the parameters; ``x1``, ``x2``, ... by default.
         variables : callable, optional
@@ -352,7 +467,8 @@ class Evidence:
             With the group ``posterior``, whose attributes hold log evidence, its standard deviation, the number of
             evaluations and the status.
         """
-        points = self._some_posterior().sample(_validate.count(draws, "draws"), rng)
+        shape = _validate.count(chains, "chains"), _validate.count(draws, "draws")
+        points = self._some_posterior().sample(shape[0] * shape[1], rng)
         if variables is None:
             columns: Mapping[str, Any] = dict(zip(self._names(names), points.T, strict=True))
         elif names is None:
@@ -361,8 +477,8 @@ class Evidence:
             raise ValueError("`names` are those that `variables` returns: leave `names` out")
         az, xr = (_extras.load(name, "arviz", "`to_arviz`") for name in ("arviz", "xarray"))
         data = xr.Dataset(
-            {name: _chain(name, x, draws) for name, x in columns.items()},
-            coords={"chain": [0], "draw": np.arange(draws)},
+            {name: _chains(name, x, shape) for name, x in columns.items()},
+            coords={"chain": np.arange(shape[0]), "draw": np.arange(shape[1])},
             attrs={
                 "log_evidence": self.log_evidence,
                 "log_evidence_sd": self.sd,
@@ -394,6 +510,8 @@ class Evidence:
         return corner(self, axes, names=names)
 
     def _names(self, names: Sequence[str] | None = None) -> tuple[str, ...]:
+        if names is None and self.posterior is not None:
+            return self.posterior.chart.names
         return _validate.parameter_names(names, self.points.shape[1])
 
     def _some_posterior(self) -> Posterior:
@@ -404,18 +522,25 @@ class Evidence:
     @property
     def error_parts(self) -> dict[str, float]:
         """What the standard deviation is made of; it is the root of the sum of the squares."""
-        t = self.terms
-        if t is None:  # a sample that was summed up, or nothing known
+        if self.terms is None:  # a sample that was summed up, or nothing known
             return {"rounding": self.sd} if np.isfinite(self.sd) else {}
-        return {
-            "process": float(np.sqrt(t.inflation)) * t.process,
-            "second order": t.inflation * t.curvature,
-            "kernels": t.kernels,
-            "nodes": t.nodes,
-            "boundary": t.boundary,
-            "unseen": t.unseen,
-            "rounding": t.rounding,
-        }
+        return self.terms.parts
+
+    @property
+    def doubts(self) -> dict[str, float]:
+        """What no value tells and may be missing, in words, with its natural logarithms, the largest first.
+
+        Examples
+        --------
+        >>> import numpy as np, fwbq
+        >>> found = fwbq.EvidenceRun(fwbq.Gaussian([0.0, 0.0], np.eye(2)), n=100, rng=0)
+        >>> x = found.ask()
+        >>> found.tell(x, -50.0 * np.sum((x - 0.3) ** 2, axis=1))
+        >>> list(found.result().doubts)
+        ['the highest value may not be at the top of the density: no climb has arrived, or the top still rises']
+        """
+        doubts = {} if self.terms is None else self.terms.doubts
+        return dict(sorted(((text, value) for text, value in doubts.items() if value > 0.0), key=lambda pair: -pair[1]))
 
     @property
     def least_half_width(self) -> float:
@@ -429,24 +554,22 @@ class Evidence:
 
     def summary(self) -> str:
         """Return a short text: the evidence, what its error is made of, modes and parameters."""
-        low, high = self.interval(0.95)
         lines = [
-            f"log evidence {self.log_evidence:.6g} ± {self.sd:.2g}, 95 % in [{low:.6g}, {high:.6g}]",
+            f"log evidence {self._stated()}",
             self._cost,
         ]
         if self.error_parts:
             lines.append("error: " + ", ".join(f"{name} {value:.2g}" for name, value in self.error_parts.items()))
         if self.posterior is not None:
-            pairs = zip(self.posterior.mean, self.posterior.sd, strict=True)
-            lines.append("parameters: " + ", ".join(f"{m:.4g} ± {s:.2g}" for m, s in pairs))
+            lines.append("parameters: " + ", ".join(map(with_error, self.posterior.mean, self.posterior.sd)))
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         """Return a small table, for notebooks."""
-        low, high = self.interval(0.95)
+        low, high = with_digits_of(self.sd, *self.interval(0.95))
         rows = [
-            ("log evidence", f"{self.log_evidence:.6g} ± {self.sd:.2g}"),
-            ("95 % interval", f"[{low:.6g}, {high:.6g}]"),
+            ("log evidence", with_error(self.log_evidence, self.sd)),
+            ("95 % interval", f"[{low}, {high}]"),
             ("evaluations", str(self.n_evaluations)),
             ("success", "yes" if self.success else "no"),
             ("status", self.status),
@@ -455,25 +578,36 @@ class Evidence:
             rows.append(("error", ", ".join(f"{name} {value:.2g}" for name, value in self.error_parts.items())))
         if self.posterior is not None:
             pairs = zip(self._names(), self.posterior.mean, self.posterior.sd, strict=True)
-            rows.append(("parameters", ", ".join(f"{name} = {m:.4g} ± {s:.2g}" for name, m, s in pairs)))
+            rows.append(("parameters", ", ".join(f"{name} = {with_error(m, s)}" for name, m, s in pairs)))
         for mode in self.modes:
-            place = ", ".join(f"{x:.4g}" for x in mode.place)
-            climbs = f"{mode.climbs} climb{'s' * (mode.climbs != 1)}"
-            rows.append(("mode", f"({place}), share {mode.share:.2g} of the mass, {climbs}"))
+            rows.append(("mode", mode.words))
         return _html.table(rows, title="Evidence")
 
     def __repr__(self) -> str:
-        low, high = self.interval(0.95)
-        return f"Evidence(log {self.log_evidence:.8g} ± {self.sd:.2g}, 95 % in [{low:.8g}, {high:.8g}], {self._cost})"
+        return f"Evidence(log {self._stated()}, {self._cost})"
+
+    def _stated(self) -> str:
+        low, high = with_digits_of(self.sd, *self.interval(0.95))
+        return f"{with_error(self.log_evidence, self.sd)}, 95 % in [{low}, {high}]"
 
 
-def _chain(name: str, values: Any, draws: int) -> tuple[tuple[str, ...], Array]:
-    """Return the draws of a variable as one chain for xarray, with names for the dimensions of the variable itself."""
+def _seem_likelihoods(values: Array) -> bool:
+    """Whether values look like likelihoods, not like their logarithms: never negative, and tiny or mostly near zero."""
+    known = values[np.isfinite(values)]
+    if len(known) < _FEWEST or len(known) < len(values) or known.min() < 0.0 or known.min() == known.max():
+        return False
+    top = float(known.max())
+    return top <= _TINY or float(np.mean(known <= _TINY * top)) >= _SHARE
+
+
+def _chains(name: str, values: Any, shape: tuple[int, int]) -> tuple[tuple[str, ...], Array]:
+    """Return the draws of a variable as chains for xarray, with names for the dimensions of the variable itself."""
     array = np.asarray(values)
+    draws = shape[0] * shape[1]
     if array.shape[:1] != (draws,):
         raise ValueError(
             f"`variables` must return one value, or one array, for each of the {draws} draws; {name!r} has shape "
             f"{array.shape}"
         )
     own = tuple(f"{name}_dim_{i}" for i in range(array.ndim - 1))  # as ArviZ names them
-    return ("chain", "draw", *own), array[None]
+    return ("chain", "draw", *own), array.reshape(*shape, *array.shape[1:])

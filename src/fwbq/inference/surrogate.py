@@ -1,347 +1,300 @@
-"""The surrogate: a Gaussian process on the log joint density, in coordinates whitened by an earlier estimate of it."""
+"""From data to the surrogate posterior: processes, sign of the likelihood, modes, and nodes where the mass is."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
-from .. import _validate
-from .._linalg import CholeskyFactor
 from .._whitening import Whitening
-from ..kernels import Differences, ExpQuad, Kernel, Matern52, Stationary
 from ..posterior import AnyAmplitude
-from ..process import KernelFamily, LengthscalePrior, Objective, Prediction, Regression
-from ..process.basis import Basis, basis_functions, basis_size
-from .mixture import lower_root
+from ..process import KernelFamily
+from .chart import Chart
+from .data import Data
+from .depth import depth_noise, free_depth
+from .joint_process import FittedProcesses, Given, JointProcess, fit_processes
+from .local_process import peak_at
+from .mixture import Mixture, lower_root
 from .modes import Mode
-from .space import Space
+from .nodes import LogJoint, Nodes, draw
+from .parts import ALL, Parts
+from .proposers.climb import Climb
+from .sign_process import SignProcess
+from .tuning import TUNING
 
 Array = NDArray[np.float64]
-Offset = Callable[[Array], Array]
 
-#: Kernels that are tried; the more probable one leads. ExpQuad is what makes flat and analytic likelihoods right to
-#: 1e-5, Matern-5/2 serves the others.
-FAMILIES = (KernelFamily("ExpQuad", ExpQuad), KernelFamily("Matern52", Matern52))
-#: Relative variance of the rounding of a log likelihood; it keeps Gram matrices of smooth kernels regular.
-JITTER = 1e-10
-#: Values more than DEPTH + PER_DIMENSION d natural logarithms below the largest carry a noise, whose standard
-#: deviation is their excess over RELATIVE, in units of the amplitude. Of a Gaussian posterior less than 1e-6 of the
-#: mass lies deeper than that, in any number of dimensions. On the nine evidences of benchmarks/constants.py half and
-#: twice of the first or the last gave errors within the noise of choosing other points.
-DEPTH, PER_DIMENSION, RELATIVE = 10.0, 2.0, 5.0
-#: Residuals of a quadratic below this are rounding: the log joint density is a Gaussian's, and no length-scale can be
-#: learnt from them.
-ROUNDING = 1e-8
-
-
-@dataclass(frozen=True, eq=False)
-class Given:
-    """A kernel of the user's parameters that is used as it is: a family without parameters.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    to_user : callable
-        Coordinates z (n, d) to the user's parameters.
-    """
-
-    kernel: Kernel
-    to_user: Callable[[Array], Array]
-
-    @property
-    def name(self) -> str:
-        """Name of the kernel's class."""
-        return type(self.kernel).__name__
-
-
-def families_of(kernel: Kernel | type[Stationary] | None, space: Space) -> tuple[KernelFamily | Given, ...]:
-    """Return the kernels to choose from when the user gave `kernel`: a kernel, a class of kernel, or nothing."""
-    if kernel is None:
-        return FAMILIES
-    if isinstance(kernel, Kernel):
-        _validate.dimension(space.dim, kernel.dim, "prior", f"the kernel {type(kernel).__name__}")
-        return (Given(kernel, space.to_user),)
-    if isinstance(kernel, type) and issubclass(kernel, Stationary):
-        return (KernelFamily(kernel.__name__, kernel),)
-    raise TypeError(
-        "`kernel` must be a kernel such as fwbq.Matern52([0.1, 2.0]), or a class such as fwbq.Matern52, "
-        "whose length-scales are then found from values"
-    )
-
-
-def depth_noise(values: Array, dim: int) -> Array:
-    """Variance, relative to the amplitude, of values far below the largest, which hardly matter to the evidence."""
-    excess = np.maximum(values.max() - values - (DEPTH + PER_DIMENSION * dim), 0.0)
-    return np.asarray(np.minimum(excess / RELATIVE, 1e6) ** 2)
+#: The steepest slope that whitens, for a standard deviation of the prior: a posterior narrower than a millionth of that
+#: cannot be told apart in double precision.
+_STEEPEST = 1e6
 
 
 @dataclass(frozen=True, eq=False)
 class Surrogate:
-    """A process for the log joint density g, given its values at points.
-
-    g(z) = offset(z) + h(s)'beta + a process of covariance a k(s, s'), s the whitened coordinates; a kernel that was
-    given is one of the user's parameters instead. Values far below the largest carry a noise that grows with their
-    depth (`depth_noise`).
+    """The surrogate posterior: density proportional to exp of the surrogate's mean, times the chance to be positive.
 
     Attributes
     ----------
-    points : (n, d) array
-        z.
-    values : (n,) array
-        g, finite.
-    whitening : Whitening
-    offset : callable or None
-        Known part of the mean, (n, d) -> (n,); None for zero.
-    basis : str
-        Unknown part of the mean (`fwbq.process.basis`).
-    family : KernelFamily or Given
-    theta : (d,) array
-        Log length-scales; empty for a kernel that was given.
-    estimate : str or float
-        How the amplitude is found.
+    chart : Chart
+    fitted : FittedProcesses
+        Surrogates of the log joint density.
+    sign : SignProcess or None
+        None when no likelihood of zero was met.
+    top : float
+        Largest log likelihood seen.
+    modes : tuple of Mode
+    evaluated : tuple of (n, d), (n,) arrays
+        All points and log likelihoods.
+    seed : SeedSequence
+        Of the nodes.
+    fitted_at : int
+        Number of values when length-scales were last searched for.
+    parts : Parts
     """
 
-    points: Array
-    values: Array
-    whitening: Whitening
-    offset: Offset | None
-    basis: Basis
-    family: KernelFamily | Given
-    theta: Array
-    estimate: AnyAmplitude = "calibrated"
+    chart: Chart
+    fitted: FittedProcesses
+    sign: SignProcess | None
+    top: float
+    modes: tuple[Mode, ...]
+    evaluated: tuple[Array, Array]
+    seed: np.random.SeedSequence
+    fitted_at: int = 0
+    parts: Parts = ALL
+
+    @cached_property
+    def highest(self) -> float:
+        """Largest log joint density seen: beyond the boundary of the support nothing higher is believed."""
+        return float(self.process.values.max())
 
     @property
-    def dim(self) -> int:
-        """Dimension d."""
-        return int(self.points.shape[1])
-
-    @cached_property
-    def kernel(self) -> Kernel:
-        """The kernel: of unit variance in whitened coordinates, or the one given, in the user's parameters."""
-        return self.family.kernel if isinstance(self.family, Given) else self.family.kernel(self.theta, self.dim)
-
-    def _places(self, z: Array) -> Array:
-        """Return points z (n, d) in the coordinates of the kernel."""
-        return self.family.to_user(z) if isinstance(self.family, Given) else self.whitening.forward(z)
-
-    @cached_property
-    def _known_places(self) -> Array:
-        return self._places(self.points)
-
-    def covariance(self, z: Array) -> Array:
-        """Return the covariance of the process at points z (q, d) before any value is known, amplitude one, (q, q)."""
-        return self.kernel(self._places(z))
-
-    def variance(self, z: Array) -> Array:
-        """Return the variance of the process at points z (q, d) before any value is known, amplitude one, (q,)."""
-        return self.kernel.diag(self._places(z))
-
-    @cached_property
-    def whitened(self) -> Array:
-        """The points in whitened coordinates."""
-        return self.whitening.forward(self.points)
-
-    @cached_property
-    def regression(self) -> Regression:
-        """The values less their offset, given the kernel."""
-        K = self.kernel(self._known_places)
-        diagonal = K.diagonal().copy()
-        K.flat[:: len(K) + 1] += diagonal * (JITTER + depth_noise(self.values, self.dim))
-        # Relative to the largest value, so that a constant of any size in the log likelihood costs no digits.
-        known = self.values - self.level
-        if self.offset is not None:
-            known = known - self.offset(self.points)
-        return Regression(CholeskyFactor.of(K), known, basis_functions(self.basis, self.whitened))
-
-    @property
-    def level(self) -> float:
-        """The largest value."""
-        return float(self.values.max())
-
-    @cached_property
-    def near(self) -> Array:
-        """Weights (n,) of the values by how near the top they are: one at the top, e^-1 four logarithms below."""
-        return np.asarray(np.exp(-0.25 * np.minimum(self.values.max() - self.values, 400.0)))
-
-    @cached_property
-    def amplitude(self) -> float:
-        """The factor on the kernel's variance: a number given, or what `estimate` says.
-
-        "marginal" and "ml" are the likelihood's, "loo" the leave-one-out one of the values near the top, "calibrated"
-        the larger of the two.
-        """
-        if not isinstance(self.estimate, str):
-            return float(self.estimate)
-        likely = float(self.regression.amplitude)
-        if self.estimate in ("marginal", "ml"):
-            return likely
-        errors, variances = self.regression.leave_one_out()
-        loo = float(np.sum(self.near * errors**2 / variances) / np.sum(self.near))
-        return loo if self.estimate == "loo" else max(likely, loo)
-
-    @cached_property
-    def score(self) -> float:
-        """Mean log density of leave-one-out predictions, weighted by `near`; comparable between means and kernels."""
-        errors, variances = self.regression.leave_one_out()
-        variances = np.maximum(variances * self.amplitude, 1e-30)
-        weights = np.exp(-0.1 * np.minimum(self.values.max() - self.values, 1000.0))
-        return float(np.sum(weights * (-0.5 * errors**2 / variances - 0.5 * np.log(variances))) / np.sum(weights))
-
-    def predict(self, z: Array) -> Prediction:
-        """Return the process at points z (q, d); level and offset are not in its mean."""
-        h = basis_functions(self.basis, self.whitening.forward(z))
-        return self.regression.predict(self.kernel(self._known_places, self._places(z)), h)
-
-    def mean(self, z: Array) -> Array:
-        """Return the expected log joint density at points z (q, d), (q,)."""
-        s = self.whitening.forward(z)
-        alpha = self.regression.factor.whiten_transposed(self.regression.residual)
-        out = basis_functions(self.basis, s) @ self.regression.coefficients
-        places = self._places(z)
-        for start in range(0, len(z), 4096):
-            part = slice(start, start + 4096)
-            out[part] += self.kernel(places[part], self._known_places) @ alpha
-        out += self.level
-        return np.asarray(out if self.offset is None else out + self.offset(z))
-
-    @cached_property
-    def gaussian(self) -> tuple[Array, Array] | None:
-        """Mean and lower root of the Gaussian with the quadratic mean as log density; None where that has no peak."""
-        if self.basis != "quadratic":
-            return None
-        d, b = self.dim, self.regression.coefficients
-        H = np.diag(2.0 * b[1 + d : 1 + 2 * d])
-        i, j = np.triu_indices(d, 1)
-        H[i, j] = H[j, i] = b[1 + 2 * d :]
-        # In whitened coordinates the posterior has unit width: a curvature below a fiftieth is no peak.
-        if np.linalg.eigvalsh(H)[-1] > -0.02:
-            return None
-        top = np.asarray(-np.linalg.solve(H, b[1 : 1 + d]), dtype=float)
-        cov = self.whitening.root @ np.linalg.inv(-H) @ self.whitening.root.T
-        return self.whitening.back(top[None])[0], lower_root(cov)
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """Surrogates that share points and mean, with their probabilities; the most probable first.
-
-    Attributes
-    ----------
-    members : tuple of Surrogate
-    weights : (k,) array
-    kind : str
-        How the mean was chosen: "quadratic", "gaussian" or "modes".
-    thetas : dict
-        Log length-scales found for each mean and family, where the next search begins.
-    """
-
-    members: tuple[Surrogate, ...]
-    weights: Array
-    kind: str
-    thetas: dict[tuple[str, str], Array]
-
-    @property
-    def best(self) -> Surrogate:
+    def process(self) -> JointProcess:
         """The most probable surrogate."""
-        return self.members[0]
+        return self.fitted.best
+
+    @property
+    def whitening(self) -> Whitening:
+        """The coordinates of the surrogate."""
+        return self.process.whitening
+
+    def log_positive(self, z: Array) -> Array:
+        """Return the log probability that the likelihood is positive at points z (n, d); small ones are discounted.
+
+        A probability p far below q = `SurrogateNumbers.faint` counts as p^2 / q.
+        """
+        if self.sign is None:
+            return np.zeros(len(z))
+        p = self.sign.probability(self.whitening.forward(z))
+        if "faint" not in self.parts:
+            return np.log(np.maximum(p, 1e-300))
+        return np.log(np.maximum(p * p * (1.0 + TUNING.surrogate.faint) / (p + TUNING.surrogate.faint), 1e-300))
+
+    def surprising(self, z: Array) -> Array:
+        """Return the values (k,) from which on a log joint density at points z (k, d) is not what was expected."""
+        return np.asarray(self.process.mean(z) + TUNING.modes.within * self.process.sd(z) + TUNING.modes.above)
+
+    def log_joint(self, z: Array, process: JointProcess | None = None) -> Array:
+        """Return the expected log joint density at points z (n, d), capped above the largest likelihood seen.
+
+        Beyond the boundary of the support, where the likelihood is more likely zero than positive, it is capped at the
+        largest value seen. Far out, where the process does not know the density to some natural logarithms, its mean is
+        lowered by what the standard deviation exceeds them: a process of long length-scales extrapolates like a
+        polynomial, and would put the mass where it knows nothing. Where it `strays` all the same, the density falls as
+        a Gaussian does beyond some distance from every point that was evaluated.
+        """
+        return self._expected(z, process or self.process, contained=self.strays)
+
+    def _expected(self, z: Array, process: JointProcess, *, contained: bool) -> Array:
+        prior = self.chart.log_prior(z)
+        g = np.minimum(process.mean(z) - prior, self.top + TUNING.modes.above) + prior
+        positive = self.log_positive(z)
+        if self.sign is not None:
+            g = np.where(positive < np.log(0.5), np.minimum(g, self.highest), g)
+        s = self.whitening.forward(z)
+        far = self.chart.far(s, TUNING.surrogate.far + np.sqrt(self.chart.dim))
+        if len(far) and "far" in self.parts:
+            g[far] -= np.maximum(process.sd(z[far]) - TUNING.surrogate.far_sd, 0.0)
+        if contained:
+            g -= 0.5 * self._excess(s) ** 2
+        return np.asarray(g + positive)
+
+    @cached_property
+    def _first_nodes(self) -> Nodes:
+        """Nodes of the surrogate posterior as the process has it."""
+        return self._drawn(lambda z: self._expected(z, self.process, contained=False), *TUNING.sizes.few, self.seed)
+
+    @cached_property
+    def strays(self) -> bool:
+        """Whether the process has much of its mass far from every point evaluated: it is not believed there."""
+        if self.chart.discrete or "strays" not in self.parts:
+            return False
+        away = self._excess(self.whitening.forward(self._first_nodes.points)) > 0.0
+        return float(np.sum(self._first_nodes.weights[away])) > TUNING.surrogate.stray
+
+    def _excess(self, s: Array) -> Array:
+        """Return by how much whitened points s (k, d) are too far from the nearest point that was evaluated, (k,)."""
+        reach = TUNING.surrogate.reach + np.sqrt(self.chart.dim)
+        return np.asarray(np.maximum(self._tree.query(s)[0] - reach, 0.0))
+
+    @cached_property
+    def _tree(self) -> cKDTree:
+        return cKDTree(self.whitening.forward(self.evaluated[0]))
+
+    @cached_property
+    def proposal(self) -> Mixture:
+        """Gaussian and wider Student-t at the surrogate's own peak, at every mode, and over the prior."""
+        W = self.whitening
+        gaussian = self.process.gaussian or (W.centre, W.root)
+        wide = self.chart.wide
+        parts = [
+            (0.4, *gaussian, np.inf),
+            (0.2, W.centre, W.root, np.inf),
+            (0.25, W.centre, 2.0 * W.root, 5.0),
+            (0.05, *wide, np.inf),
+        ]
+        if len(self.modes) > 1:
+            for mode in self.modes:
+                parts += [
+                    (0.3, mode.peak.centre, mode.root, np.inf),
+                    (0.15, mode.peak.centre, 1.5 * mode.root, 5.0),
+                ]
+        weights, means, roots, dfs = (np.array(part) for part in zip(*parts, strict=True))
+        return Mixture(weights / weights.sum(), means, roots, dfs)
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        """Nodes for the choice of points."""
+        return self.draw_nodes(*TUNING.sizes.few, self.seed) if self.strays else self._first_nodes
+
+    def draw_nodes(self, size: int, replicates: int, seed: np.random.SeedSequence) -> Nodes:
+        """Return nodes of the surrogate posterior, from a proposal that is adapted to it."""
+        return self._drawn(self.log_joint, size, replicates, seed)
+
+    def _drawn(self, log_joint: LogJoint, size: int, replicates: int, seed: np.random.SeedSequence) -> Nodes:
+        return self.chart.nodes(log_joint, self.proposal, self.evaluated, size, replicates, seed)
+
+    def final_nodes(self, size: int, replicates: int, seed: np.random.SeedSequence) -> Nodes:
+        """Return many nodes from the proposal of `nodes`, independent of those that shaped it."""
+        if self.nodes.proposal is None:
+            return self.nodes
+        return draw(self.log_joint, self.nodes.proposal, size, replicates, seed)
 
 
-def fit(
-    points: Array,
-    values: Array,
-    whitening: Whitening,
+def fit_surrogate(
+    data: Data,
     modes: Sequence[Mode],
-    thetas: dict[tuple[str, str], Array],
-    *,
-    families: Sequence[KernelFamily | Given] = FAMILIES,
-    amplitude: AnyAmplitude = "calibrated",
-    falls_off: bool = True,
-    iterations: int = 20,
-) -> Fitted:
-    """Fit length-scales for each family and choose the mean.
+    climbs: Sequence[Climb],
+    last: Surrogate | None,
+    families: Sequence[KernelFamily | Given],
+    amplitude: AnyAmplitude,
+    seed: np.random.SeedSequence,
+    parts: Parts = ALL,
+) -> Surrogate | None:
+    """Return the surrogate posterior for all values there are; None while there are too few of them.
 
-    The mean is an unknown quadratic where there are values enough and it has a peak; else the Gaussian of the
-    whitening with an unknown constant. With several modes the logarithm of the sum of their Gaussians competes with
-    it, and wins by the better leave-one-out predictions.
+    A function of the values and of the surrogate of the last round, so that a result in between changes nothing.
 
     Parameters
     ----------
-    points, values : (n, d), (n,) arrays
-        z and finite log joint densities.
-    whitening : Whitening
+    data : Data
+        Points that have values.
     modes : sequence of Mode
-    thetas : dict
-        Where to begin, from an earlier fit.
+    climbs : sequence of Climb
+    last : Surrogate or None
+        The one that the last round was planned on.
     families : sequence of KernelFamily or Given
-        Candidates.
+        Kernels to choose from.
     amplitude : str or float
-        How the amplitude is found; see `Surrogate.amplitude`.
-    falls_off : bool
-        Whether the density falls off on all sides: False for a prior that is a sample; the mean is then a constant
-        where it cannot be a quadratic.
-    iterations : int
-        Of each search.
+        How the amplitude is found.
+    seed : SeedSequence
+        Of the nodes.
+    parts : Parts
     """
-    d = points.shape[1]
-    s = whitening.forward(points)
-    noise = depth_noise(values, d)
-    found: dict[tuple[str, str], Array] = dict(thetas)
-
-    def members(kind: str, offset: Offset | None, basis: Basis) -> Fitted:
-        left = values - values.max() if offset is None else values - values.max() - offset(points)
-        heights, each = [], []
-        for family in families:
-            if isinstance(family, Given):
-                height, theta = 0.0, np.empty(0)
-            else:
-                begin = found.get((kind, family.name))
-                height, theta = fit_lengthscales(s, left, basis, noise, family, begin, iterations)
-                found[kind, family.name] = theta
-            heights.append(height)
-            each.append(Surrogate(points, values, whitening, offset, basis, family, theta, amplitude))
-        weights = np.exp(np.array(heights) - max(heights))
-        order = np.argsort(-weights, kind="stable")
-        return Fitted(tuple(each[i] for i in order), weights[order] / weights.sum(), kind, found)
-
-    chosen: Fitted | None = None
-    if len(points) >= basis_size("quadratic", d) + d + 2:
-        chosen = members("quadratic", None, "quadratic")
-        if chosen.best.gaussian is None and falls_off:
-            chosen = None
-    if chosen is None:
-        chosen = members("gaussian", whitening.unit if falls_off else None, "constant")
-    if len(modes) > 1:
-        peaks = [mode.peak for mode in modes]
-        top = max(peak.constant for peak in peaks)
-
-        def sum_of_peaks(z: Array) -> Array:
-            return np.asarray(np.logaddexp.reduce([peak(z) - top for peak in peaks], axis=0))
-
-        rival = members("modes", sum_of_peaks, "constant")
-        if rival.best.score > chosen.best.score:
-            chosen = rival
-    return chosen
+    near = data.positive & ~data.excluded
+    n = int(near.sum())
+    if n < 3:
+        return None
+    z, g = data.z[near], data.bounded[near]
+    whitening = _whitening(data, z, g, climbs, last)
+    fitted_at = 0 if last is None else last.fitted_at
+    again = n >= TUNING.process.refit * fitted_at
+    fitted = fit_processes(
+        z,
+        g,
+        whitening,
+        modes,
+        {} if last is None else last.fitted.thetas,
+        families=families,
+        amplitude=amplitude,
+        falls_off=not data.chart.discrete,
+        iterations=TUNING.process.iterations if again else TUNING.process.following,
+        several="sum of modes" in parts,
+    )
+    return surrogate_of(data, modes, fitted, seed, n if again else fitted_at, parts)
 
 
-def fit_lengthscales(
-    s: Array, values: Array, basis: Basis, noise: Array, family: KernelFamily, begin: Array | None, iterations: int
-) -> tuple[float, Array]:
-    """Return the greatest log posterior density of the log length-scales, and where it is."""
-    prior = LengthscalePrior(np.ones(s.shape[1]))
-    H = basis_functions(basis, s)
-    # The noise, which is at least JITTER, keeps the matrix regular; the further jitter is a thousandth of that.
-    objective = Objective(family, prior, Differences.of(s), values, H, noise + JITTER, jitter=JITTER / 1000)
-    location = objective.location
-    # Where the mean explains the values to rounding, nothing can be learnt of length-scales: they stay at the prior's.
-    weight = 1.0 / np.sqrt(1.0 + noise)
-    coefficients = np.linalg.lstsq(H * weight[:, None], values * weight, rcond=None)[0]
-    left = weight * (values - H @ coefficients)
-    if len(values) <= H.shape[1] or np.max(np.abs(left)) < ROUNDING * max(1.0, float(np.max(np.abs(values * weight)))):
-        return objective.value(location), location
-    starts = [location, location - 1.0] if begin is None else [begin]
-    theta, height = objective.maximise(starts, iterations=iterations, ftol=1e-5)
-    return height, theta
+def surrogate_of(
+    data: Data,
+    modes: Sequence[Mode],
+    fitted: FittedProcesses,
+    seed: np.random.SeedSequence,
+    fitted_at: int,
+    parts: Parts,
+) -> Surrogate:
+    """Return the surrogate posterior of processes that were fitted."""
+    positive = data.positive
+    if "sunken" in parts:
+        positive = positive & ~_sunken(data, fitted.best)
+    sign = None
+    if not positive.all() and "sign process" in parts:
+        sign = SignProcess.fit(fitted.best.whitening.forward(data.z), positive)
+    top = float(data.values[data.positive].max())
+    return Surrogate(data.chart, fitted, sign, top, tuple(modes), (data.z, data.values), seed, fitted_at, parts)
+
+
+def _sunken(data: Data, process: JointProcess) -> NDArray[np.bool_]:
+    """Return which values (n,) are far below the top where the surrogate sees mass: as good as zero.
+
+    What is far below the top carries a noise, for it hardly matters to the evidence, and the surrogate need not follow
+    it: a likelihood that falls off a cliff, such as one that is -1e10 for parameters that are not allowed, would leave
+    no trace.
+    """
+    sunken = np.zeros(len(data), dtype=bool)
+    if data.chart.discrete:
+        return sunken
+    rows = np.flatnonzero(data.positive)
+    rows = rows[depth_noise(data.bounded[rows], data.dim) > 0.0]
+    if len(rows):
+        z = data.z[rows]
+        mean = process.mean(z)
+        seen = mean > data.top - TUNING.surrogate.seen * free_depth(data.dim)
+        sunken[rows] = seen & (mean - data.bounded[rows] > TUNING.modes.within * process.sd(z))
+    return sunken
+
+
+def _whitening(data: Data, z: Array, g: Array, climbs: Sequence[Climb], last: Surrogate | None) -> Whitening:
+    """Return coordinates in which the posterior has unit width, as far as it is known."""
+    d = data.dim
+    if last is not None and last.nodes.effective * len(last.nodes.points) > TUNING.surrogate.effective * d:
+        centre, cov = last.nodes.moments()
+        return Whitening(centre, lower_root(cov))
+    rough = data.chart.rough_whitening()
+    if rough is not None:
+        return rough
+    best = int(np.argmax(g))
+    climb = next((c for c in climbs if np.array_equal(c.best, z[best])), None)
+    radius, shape, model = (1.0, None, None) if climb is None else (climb.radius, climb.shape, climb.model)
+    peak = peak_at(z, g, best, radius, shape, model)
+    values, axes = np.linalg.eigh(-peak.curvature)
+    values = np.where(values > 1e-3, values, 1.0)
+    step = peak.step(radius) if peak.concave else np.zeros(d)
+    # At a boundary of the support the density falls with a slope: that of an exponential distribution is the inverse of
+    # its standard deviation.
+    slope = peak.slope + peak.curvature @ step
+    slope = slope * min(1.0, _STEEPEST / max(float(np.linalg.norm(slope)), 1.0))
+    cov = np.linalg.inv((axes * values) @ axes.T + np.outer(slope, slope))
+    return Whitening(z[best] + step, lower_root(cov))

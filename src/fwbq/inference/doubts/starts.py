@@ -1,0 +1,25 @@
+"""Starts that no climb has followed."""
+
+from __future__ import annotations
+
+from ..tuning import TUNING
+from .case import Case
+
+
+class Starts:
+    """What points may add that neither modes nor other values explain, and from which no climb has begun."""
+
+    name = "starts"
+    sentence = "some values are higher than the modes explain, and no climb has followed them"
+
+    def doubt(self, case: Case) -> float:
+        """Return what they may add: the share of starts that wait, half a natural logarithm for all of them.
+
+        In many dimensions, where one climb may end in a false basin, a whole one until a second has ended.
+        """
+        data, climbs = case.data.evaluated, case.climbs
+        waiting = climbs.waiting(data, case.surrogate)
+        missed = TUNING.doubts.starts * waiting / (waiting + 2.0 * max(climbs.finished, 1)) if waiting else 0.0
+        if data.dim >= TUNING.climb.many_dim and climbs.finished < 2 and waiting:
+            missed = max(missed, 1.0)
+        return missed

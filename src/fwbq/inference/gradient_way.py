@@ -1,0 +1,389 @@
+"""The way of gradients: an evidence from log likelihoods and their gradients, in up to tens of dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._reason import Reason
+from .._whitening import Whitening
+from .assessment import JudgedAssessment
+from .chart import Chart
+from .data import Data, Mask
+from .gradients.judge import Judgement, judge, propose
+from .gradients.judge import Proposal as Density
+from .gradients.surrogate import GradientSurrogate, Rows, Shape, best_shape
+from .gradients.tilt import warn_of_tilt
+from .modes import Mode
+from .nodes import joined
+from .proposers.ascent import Ascent, Top, usable
+from .quadratic import Quadratic
+from .result import Evidence, JudgedPosterior
+from .tuning import TUNING
+from .value_way import Proposal, Settings
+
+Array = NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class Region:
+    """The surroundings of a mode, whose mass is judged by itself.
+
+    Attributes
+    ----------
+    top : Top
+    climbs : int
+        How many climbs ended there.
+    whitening : Whitening
+        Mean and root of the posterior there, as far as they are known.
+    shape : Shape
+        Of the kernel of the surrogate.
+    masses : list of float
+        Log integral of the surrogate, round by round.
+    density : Density or None
+        What the draws of the last round came from.
+    rows : tuple of int
+        First row of these draws in the data, and how many there are.
+    """
+
+    top: Top
+    climbs: int = 1
+    whitening: Whitening = field(init=False)
+    shape: Shape = field(default_factory=Shape)
+    masses: list[float] = field(default_factory=list)
+    density: Density | None = None
+    rows: tuple[int, int] = (0, 0)
+
+    def __post_init__(self) -> None:
+        self.whitening = self.top.whitening
+
+    def replace(self, top: Top) -> None:
+        """Begin anew from a better top."""
+        self.top, self.whitening, self.density, self.masses = top, top.whitening, None, []
+
+    @property
+    def log_mass(self) -> float:
+        """Log integral as far as it is known: of the last surrogate, or of the Gaussian at the top."""
+        return self.masses[-1] if self.masses else self.top.log_mass
+
+    @property
+    def mode(self) -> Mode:
+        """The mode, with the Gaussian at the top as local model."""
+        inverse = np.linalg.inv(self.top.root)
+        H = -inverse.T @ inverse
+        peak = Quadratic(self.top.place, self.top.value, np.zeros(len(H)), 0.5 * (H + H.T))
+        return Mode(peak, self.climbs)
+
+
+class GradientWay:
+    """Climbs by gradients to the modes, then rounds of draws under a surrogate of values and gradients.
+
+    1. Points spread over the prior, or around the start. A climb by quasi-Newton steps from the best of them, in the
+       metric of the curvature at the start, and the curvature at the top; shorter climbs from others, which end when
+       they reach it, or find further modes.
+    2. Rounds: a process is fitted to values and gradients, and points are drawn at random from its posterior. A draw
+       far above the top is the start of another climb.
+    3. The last round judges: importance sampling with the surrogate as control variate, whose error is a standard
+       error. The space is cut into cells, one for each mode, and their masses are added.
+
+    Parameters
+    ----------
+    chart : Chart
+    settings : Settings
+    """
+
+    def __init__(self, chart: Chart, settings: Settings) -> None:
+        self.chart, self.settings = chart, settings
+        self.ascents: list[Ascent] = []
+        self.regions: list[Region] = []
+        self.rounds = 0
+        self.warned = False  # whether gradients that miss the same vector were warned of
+
+    # Proposing
+
+    def propose(self, data: Data) -> Proposal | None:
+        """Return the next points, given all there are."""
+        known = data.evaluated
+        good = usable(known.values, known.gradient)
+        if len(data) < self._spread_size or not good.any():
+            return self._spread(data)
+        if not self.ascents:
+            self._begin(data)
+        if not self._going:
+            self._advance(data)
+        if self._going:
+            parts = tuple((i, len(self.ascents[i].points)) for i in self._going)
+            return Proposal("climb", np.vstack([self.ascents[i].points for i in self._going]), parts)
+        if not self.regions:
+            return self._spread(data)  # every climb ended where nothing is finite
+        return self._round(data)
+
+    @property
+    def _going(self) -> list[int]:
+        """Numbers of the climbs that ask for points."""
+        return [i for i, ascent in enumerate(self.ascents) if len(ascent.points)]
+
+    @property
+    def _spread_size(self) -> int:
+        """First points: the start, and twice as many others as there are further climbs."""
+        return 1 + 2 * self._further
+
+    @property
+    def _further(self) -> int:
+        """Number of further climbs at a time that the evaluations planned have room for."""
+        numbers = TUNING.ascent
+        if "further climbs" not in self.settings.parts:
+            return 0
+        return min(numbers.further, int(numbers.further_share * self.settings.n / numbers.further_budget))
+
+    def _spread(self, data: Data) -> Proposal:
+        n = len(data)
+        size = max(self._spread_size, n + self.chart.dim + 2 if n >= self._spread_size else 0)
+        points = self.chart.first(size, np.random.default_rng(self.settings.seed("spread")))
+        if self.settings.start is not None:
+            points = np.vstack([self.settings.start, points])[:size]
+        return Proposal("spread", points[n:])
+
+    def _begin(self, data: Data) -> None:
+        """Begin the first climb: at the start if it can be used, else at the best point of the spread."""
+        order = [row for row in data.highest_first if self._is_usable(data, row)]
+        given = self.settings.start is not None or not self.chart.has_prior
+        row = 0 if given and self._is_usable(data, 0) else order[0]
+        self._ascend(data, row, None, int(TUNING.ascent.share * self.settings.n))
+
+    def _is_usable(self, data: Data, row: int) -> bool:
+        return bool(usable(data.values[row : row + 1], data.gradient[row : row + 1])[0])
+
+    def _ascend(
+        self, data: Data, row: int, root: Array | None, budget: int, *, further: bool = False, anew: bool = True
+    ) -> None:
+        """Begin a climb at a row of the data, which ends at a known mode unless it is `anew`."""
+        tops = () if anew else tuple(region.top for region in self.regions)
+        ascent = Ascent(data.z[row], root, budget, further, tops)
+        self.ascents.append(ascent)
+        ascent.tell([row], *self.replies(data, [row]))
+
+    def replies(self, data: Data, rows: Sequence[int]) -> tuple[Array, Array]:
+        """Return log joint densities and gradients in coordinates at rows of the data; NaN where there is none."""
+        at = list(rows)
+        z = data.z[at]
+        return data.values[at] + self.chart.log_prior(z), self.chart.gradient_to_coordinates(z, data.gradient[at])
+
+    def _advance(self, data: Data) -> None:
+        """Take note of climbs that have ended, and begin those that they, the spread and the draws give reason for."""
+        for ascent in list(self.ascents):
+            if not ascent.counted:
+                ascent.counted = True
+                assert ascent.top is not None
+                self._add(data, ascent, ascent.top)
+        if not self.regions:
+            return
+        if not self.rounds:
+            self._further_climbs(data)
+        best = data.highest_first[0]
+        left = self.settings.n - len(data.evaluated)
+        above = data.joint[best] > max(region.top.value for region in self.regions) + TUNING.judge.above
+        tried = {ascent.rows[0] for ascent in self.ascents}
+        if above and best not in tried and left > 3 * self.chart.dim + 20 and self._is_usable(data, best):
+            region = self.regions[int(self._cells(data.z[best : best + 1])[0])]
+            self._ascend(data, best, region.whitening.root, left // 2)
+
+    def _further_climbs(self, data: Data) -> None:
+        """Begin short climbs from the best points of the spread that no mode holds, while climbs end in unlike places.
+
+        Climbs that all end at one mode are believed after a first few. Where they do not, there are several modes, and
+        further climbs are worth more than further draws, as long as enough evaluations for draws are left.
+        """
+        numbers = TUNING.ascent
+        further = [ascent for ascent in self.ascents if ascent.further]
+        best = max((region.top for region in self.regions), key=lambda top: top.value)
+        d = self.chart.dim
+        if further and (
+            d < numbers.several or all(best.holds(ascent.top.place) for ascent in further if ascent.top is not None)
+        ):
+            return
+        tried = {row for ascent in self.ascents for row in ascent.rows}
+        spread = [row for row in data.highest_first if row < self._spread_size and self._is_usable(data, row)]
+        starts = [row for row in spread if row not in tried and not any(r.top.holds(data.z[row]) for r in self.regions)]
+        least = numbers.further_budget
+        budget = int(np.clip(numbers.further_part * self.settings.n, least, 2 * least))
+        kept = max(numbers.reserve, numbers.reserve_per_dimension * d) if further else 0
+        left = self.settings.n - len(data.evaluated) - kept
+        for row in starts[: max(min(self._further, left // budget), 0)]:
+            self._ascend(data, row, best.root, budget, further=True, anew=False)
+
+    def _add(self, data: Data, ascent: Ascent, top: Top) -> None:
+        """Take note of where a climb ended: a mode that is known, a better top of one, or another mode.
+
+        A short climb that ended elsewhere, high enough for a mode that matters, goes on as a full one.
+        """
+        if not np.isfinite(top.value):
+            return
+        for region in self.regions:
+            if region.top.holds(top.place) or (not ascent.tops and top.holds(region.top.place)):
+                region.climbs += 1
+                if top.value > region.top.value and not ascent.tops:
+                    region.replace(top)
+                return
+        uphill = [float(top.gradient @ (region.top.place - top.place)) > 0.0 for region in self.regions]
+        if top.decrement >= 1.0 and any(uphill):
+            return  # no top yet, and on the slope of one that is known
+        if not ascent.further:
+            self.regions.append(Region(top))
+            best = max(region.log_mass for region in self.regions)
+            self.regions = [r for r in self.regions if r.log_mass > best + TUNING.ascent.faint]
+        elif top.value + 0.5 * top.decrement**2 > self.regions[0].top.value + TUNING.ascent.faint:
+            left = self.settings.n - len(data.evaluated)
+            self._ascend(data, ascent.highest, top.root, left // 4, anew=False)
+
+    # Rounds
+
+    def _cells(self, z: Array) -> NDArray[np.intp]:
+        """Return the number of the region to which each of the points z (m, d) belongs, (m,)."""
+        if len(self.regions) == 1:
+            return np.zeros(len(z), dtype=np.intp)
+        tops = [region.top for region in self.regions]
+        heights = [top.value + top.whitening.unit(z) for top in tops]
+        return np.asarray(np.argmax(heights, axis=0))
+
+    def _round(self, data: Data) -> Proposal:
+        numbers = TUNING.judge
+        d, left = self.chart.dim, self.settings.n - len(data.evaluated)
+        size = round(max(numbers.first, numbers.first_per_dimension * d) * numbers.growth**self.rounds)
+        if 0 < left < numbers.last * size:
+            size = left
+        logs = np.array([region.log_mass for region in self.regions])
+        shares = np.maximum(np.exp(logs - logs.max()), 0.1)
+        sizes = np.maximum(np.round(size * shares / shares.sum()).astype(int), 2)
+        rows = self._rows(data)
+        cells = self._cells(rows.points)
+        drawn: list[Array] = []
+        start = len(data)
+        for k, region in enumerate(self.regions):
+            near = self._near(rows, cells, k)
+            if self.rounds in numbers.searches:
+                region.shape = best_shape(rows, near, region.whitening, region.shape, self.rounds)
+                some = near[-max(TUNING.judge.search_rows // d, 1) :]
+                tried = GradientSurrogate.fit(rows, some, region.whitening, region.shape)
+                self.warned = self.warned or warn_of_tilt(tried)
+            surrogate = GradientSurrogate.fit(rows, near, region.whitening, region.shape)
+            seed = self.settings.seed("quadrature", self.rounds, k)
+            region.density, z, mass = propose(surrogate, self._cell(k), region.whitening, int(sizes[k]), seed)
+            region.whitening = region.density.whitening
+            region.masses.append(mass)
+            region.rows = start, len(z)
+            start += len(z)
+            drawn.append(z)
+        self.rounds += 1
+        return Proposal("round", np.vstack(drawn))
+
+    def _cell(self, k: int) -> Any:
+        return lambda z: self._cells(z) == k
+
+    def _rows(self, data: Data) -> Rows:
+        """Return the rows of the data that have value and gradient, in coordinates."""
+        rows = np.flatnonzero(usable(data.values, data.gradient) & ~data.excluded)
+        joint, gradients = self.replies(data, rows.tolist())
+        return Rows(data.z[rows], joint, gradients, rows)
+
+    def _near(self, rows: Rows, cells: NDArray[np.intp], k: int) -> NDArray[np.intp]:
+        """Return which of the rows are data for the surrogate of a region: those in its cell that are not too deep."""
+        d = self.chart.dim
+        inside = cells == k
+        top = float(rows.values[inside].max())
+        depth = 0.5 * (np.sqrt(d) + TUNING.judge.depth) ** 2
+        near = np.flatnonzero(inside & (rows.values > top - depth))
+        return near[-(TUNING.judge.most_rows // (d + 1)) :]
+
+    # Learning
+
+    def learn(self, proposal: Proposal, data: Data, start: int) -> Mask:
+        """Take in the points of a proposal, which stand in the data from row `start` on.
+
+        Raises
+        ------
+        WrongGradient
+            When the gradients contradict the values.
+        """
+        if proposal.proposer == "climb":
+            for number, size in proposal.climbs:
+                rows = list(range(start, start + size))
+                self.ascents[number].tell(rows, *self.replies(data, rows))
+                start += size
+        return np.zeros(len(proposal.z), dtype=bool)
+
+    def takes(self, proposal: Proposal) -> bool:
+        """Whether the climbs that a proposal names are there, and ask for as many points."""
+        return all(
+            0 <= number < len(self.ascents) and len(self.ascents[number].points) == size
+            for number, size in proposal.climbs
+        )
+
+    def too_deep(self, known: Data, z: Array, values: Array, some: Mask) -> Mask:
+        """Return which points are no data for the surrogate: none, it leaves out what is deep by itself."""
+        return np.zeros(len(z), dtype=bool)
+
+    @property
+    def open_climbs(self) -> float:
+        """Share of the further climbs that have not arrived, and from whose ends the way to every top first goes down.
+
+        There is a dip between such an end and the tops, and another mode on its side. Where the way to a known top goes
+        up, the climb was on its slope.
+        """
+        further = [ascent.top for ascent in self.ascents if ascent.further and ascent.top is not None]
+        places = [region.top.place for region in self.regions]
+        downhill = [
+            top
+            for top in further
+            if np.isfinite(top.value)
+            and 0.5 * top.decrement**2 > TUNING.ascent.arrived
+            and all(float(top.gradient @ (place - top.place)) < 0.0 for place in places)
+        ]
+        return len(downhill) / len(further) if further else 0.0
+
+    # Concluding
+
+    def conclude(self, data: Data, *, complete: bool = True) -> Evidence:
+        """Return the evidence, or what is wrong with it, given all points."""
+        known = data.evaluated
+        skipped, budget = int(data.failed.sum()), self.settings.n
+        if not known.positive.any():
+            return Evidence(-np.inf, np.inf, Reason.ZERO, known.x, known.values, (), None, None, skipped, budget)
+        judgements = [self._judge(data, k) for k, region in enumerate(self.regions)]
+        if not judgements or any(judgement is None for judgement in judgements):
+            # No round is over yet: nothing but the Gaussians at the tops is known.
+            value = float(np.max(known.values))
+            if self.regions:
+                value = float(np.logaddexp.reduce([region.log_mass for region in self.regions]))
+            return Evidence(value, np.inf, Reason.UNSEEN, known.x, known.values, (), None, None, skipped, budget)
+        found = [judgement for judgement in judgements if judgement is not None]
+        starts = TUNING.doubts.starts * self.open_climbs
+        terms = JudgedAssessment.of(found, max(region.top.decrement for region in self.regions), starts)
+        posterior = JudgedPosterior(self.chart, joined([each.nodes for each in found]), terms, tuple(found))
+        modes = posterior.describe([region.mode for region in self.regions])
+        reason = Reason.OPEN if terms.sound else Reason.UNSEEN
+        return Evidence(
+            terms.log_evidence, terms.sd, reason, known.x, known.values, modes, terms, posterior, skipped, budget
+        )
+
+    def _judge(self, data: Data, k: int) -> Judgement | None:
+        """Return the judgement of a region by the draws of its last round that have values; None without any."""
+        region = self.regions[k]
+        first, size = region.rows
+        drawn = np.arange(first, min(first + size, len(data)))
+        drawn = drawn[~np.isnan(data.values[drawn])]
+        if region.density is None or len(drawn) < 2:
+            return None
+        rows = self._rows(data)
+        near = self._near(rows, self._cells(rows.points), k)
+        shape = best_shape(rows, near, region.whitening, region.shape, len(data))
+        surrogate = GradientSurrogate.fit(rows, near, region.whitening, shape)
+        place = np.full(len(data), -1, dtype=np.intp)
+        place[rows.numbers[near]] = np.arange(len(near))
+        values = data.values[drawn] + self.chart.log_prior(data.z[drawn])
+        seed = self.settings.seed("nodes", len(data.evaluated), k)
+        return judge(surrogate, region.density, self._cell(k), data.z[drawn], values, place[drawn], region.masses, seed)

@@ -1,0 +1,338 @@
+"""The way of values: an evidence from log likelihoods alone, without derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._reason import Reason
+from ..posterior import AnyAmplitude
+from ..process import KernelFamily
+from .assessment import assess, known_error
+from .chart import Chart, NoPrior
+from .data import Data, Mask
+from .depth import depth_noise
+from .doubts import DOUBTS, Case
+from .doubts.inflation import Predictions
+from .joint_process import Given
+from .parts import Parts
+from .proposers.climbs import Climbs
+from .proposers.exchange import Exchange, compare, images
+from .proposers.exploration import deciding_points, exploring_share
+from .proposers.metric import Metric
+from .proposers.probes import Probes
+from .proposers.quadrature import next_points
+from .proposers.spread import Spread
+from .result import Evidence, FoundMode, SurrogatePosterior
+from .surrogate import Surrogate, fit_surrogate
+from .tuning import TUNING
+
+Array = NDArray[np.float64]
+
+#: Number of each stream of random numbers: the points of a seed depend on it.
+_STREAMS = {"spread": 0, "surrogate": 1, "quadrature": 2, "nodes": 3, "signs": 4, "exploration": 5, "error": 6}
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """What a run was asked for.
+
+    Attributes
+    ----------
+    n : int
+        Evaluations planned.
+    start : (1, d) array or None
+        A point of high density, in coordinates.
+    families : sequence of KernelFamily or Given
+        Kernels to choose from.
+    amplitude : str or float
+        How the amplitude of the process is found.
+    design : callable or None
+        In place of sequential Bayesian quadrature.
+    quick : bool
+        Whether a quarter of the nodes is enough for a result.
+    parts : Parts
+    entropy : list of int
+        Seed of all points.
+    """
+
+    n: int
+    start: Array | None
+    families: Sequence[KernelFamily | Given]
+    amplitude: AnyAmplitude
+    design: Callable[..., Any] | None
+    quick: bool
+    parts: Parts
+    entropy: list[int]
+
+    def seed(self, stream: str, *key: int) -> np.random.SeedSequence:
+        """Return the seed of a stream of random numbers, and of a number in it."""
+        return np.random.SeedSequence(self.entropy, spawn_key=(_STREAMS[stream], *key))
+
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """Points that are to be evaluated together.
+
+    Attributes
+    ----------
+    proposer : str
+        ``"metric"``, ``"spread"``, ``"climb"``, ``"exchange"`` or ``"round"`` (probes, or exploration and quadrature).
+    z : (k, d) array
+        In coordinates.
+    climbs : tuple of (int, int)
+        For climbs, the number of each and how many of the points are its.
+    exploring : int
+        The last of the points, as many as this number, look for modes that nobody has seen.
+    """
+
+    proposer: str
+    z: Array
+    climbs: tuple[tuple[int, int], ...] = ()
+    exploring: int = 0
+
+    @property
+    def looks_around(self) -> Mask:
+        """Which points look for modes that nobody has seen, (k,)."""
+        return np.arange(len(self.z)) >= len(self.z) - self.exploring
+
+
+class ValueWay:
+    """Spread, climbs, then rounds of probes, exploration and quadrature; and the conclusion from all of it.
+
+    Once the first climb has ended, the top is tried with exchanged parameters. New climbs begin between rounds.
+
+    A run asks for the next `propose` once every point of the last one has its value, or failed, which is told by
+    `learn`. What the proposers remember is written down and read by `memory`.
+
+    Parameters
+    ----------
+    chart : Chart
+    settings : Settings
+    """
+
+    def __init__(self, chart: Chart, settings: Settings) -> None:
+        self.chart, self.settings = chart, settings
+        self.metric = None if chart.has_prior or "metric" not in settings.parts else Metric.of(chart.dim, settings.n)
+        self.spread = Spread.of(chart, settings.n, settings.start)
+        self.climbs = Climbs(settings.n, self.spread.first, settings.parts)
+        self.probes = Probes()
+        self.predictions = Predictions()
+        self.rounds = 0
+        self.explored = 0  # points that looked for modes nobody has seen
+        self.surrogate: Surrogate | None = None  # the one that the last round was planned on
+        self.images: list[tuple[Exchange, Array]] | None = None  # exchanges, and where they put the top
+        self._fresh: tuple[tuple[int, int], Surrogate | None] | None = None  # the last one, by values and modes
+
+    @property
+    def inflation(self) -> float:
+        """The factor on the variance of the process, by how far its predictions were off."""
+        return self.predictions.inflation if "inflation" in self.settings.parts else 1.0
+
+    # Proposing
+
+    def propose(self, data: Data) -> Proposal | None:
+        """Return the next points, given all there are; None when there are none left."""
+        if self.metric is not None and not self.metric.ended:
+            return Proposal("metric", self.metric.propose())
+        known = data.evaluated
+        if len(data) < self.spread.first or not known.positive.any():
+            return self._spread(data)
+        return self._exchange(known) or self._climb(known) or self._round(data, known)
+
+    def _spread(self, data: Data) -> Proposal | None:
+        return self._distinct("spread", self.spread.propose(len(data), self.settings.seed("spread")))
+
+    def _exchange(self, known: Data) -> Proposal | None:
+        if self.chart.discrete or self.images is not None or "exchange" not in self.settings.parts:
+            return None
+        self.images = images(self.climbs, known, self.settings.n)
+        return self._distinct("exchange", np.array([z for _, z in self.images])) if self.images else None
+
+    def _climb(self, known: Data) -> Proposal | None:
+        proposals = [] if self.chart.discrete else self.climbs.propose(known)
+        if not proposals:
+            return None
+        sizes = tuple((self.climbs.each.index(climb), len(points)) for climb, points in proposals)
+        return Proposal("climb", np.vstack([points for _, points in proposals]), sizes)
+
+    def _round(self, data: Data, known: Data) -> Proposal | None:
+        surrogate = self._fit(known)
+        if surrogate is None:
+            return self._spread(data)
+        self.surrogate = surrogate
+        n, left = len(known), self.settings.n - len(known)
+        batch = max(2, int(np.ceil(TUNING.quadrature.growth * n)))
+        batch = min(batch, left) if left > 0 else batch
+        probes = self.probes.propose(surrogate) if "probes" in self.settings.parts else None
+        if probes is not None:
+            return self._distinct("round", probes)
+        self.rounds += 1
+        exploring = self._exploration(surrogate, known, batch)
+        z = np.empty((0, self.chart.dim))
+        if len(exploring) < batch:
+            seed = self.settings.seed("quadrature", self.rounds)
+            z = next_points(surrogate, batch - len(exploring), seed, self.settings.design, data.failures)
+        return self._distinct("round", np.vstack([z, exploring]), len(exploring))
+
+    def _exploration(self, surrogate: Surrogate, known: Data, batch: int) -> Array:
+        """Return points that look for modes nobody has seen; none while the known mass needs all.
+
+        They leave room for a climb from what they find.
+        """
+        nothing = np.empty((0, self.chart.dim))
+        idle = self.chart.discrete or not self.climbs.modes or surrogate.fitted.kind == "gaussian"
+        if idle or "exploration" not in self.settings.parts:
+            return nothing
+        n, seed = self.settings.n, self.settings.seed
+        room = n - len(known) - TUNING.climbs.room * self.chart.dim
+        error = known_error(surrogate, surrogate.nodes, self.inflation, seed("error", self.rounds))
+        share = exploring_share(error)
+        size = (
+            int(np.ceil(TUNING.exploration.ahead * share * batch))
+            if TUNING.exploration.ahead * share < 1.0
+            else max(batch, n // TUNING.spread.share)
+        )
+        size = min(size, int(share * n) - self.explored, room)
+        if size <= 0:
+            return nothing
+        log_evidence = surrogate.nodes.log_integral()[0]
+        at = known.z, known.joint
+        z = deciding_points(surrogate, at, log_evidence, size, seed("exploration", self.rounds))
+        self.explored += len(z)
+        return z
+
+    def _distinct(self, proposer: str, z: Array, exploring: int = 0) -> Proposal | None:
+        """Return the proposal of points z (k, d), of those that coincide in the user's parameters one; None of none."""
+        if not len(z):
+            return None
+        _, first = np.unique(self.chart.to_user(z) + 0.0, axis=0, return_index=True)
+        return Proposal(proposer, z[np.sort(first)], (), exploring)
+
+    def _fit(self, known: Data, *, keep: bool = True) -> Surrogate | None:
+        """Return the surrogate of the values known, computed once for each number of them, and of modes."""
+        state = len(known), len(self.climbs.modes)
+        if self._fresh is not None and self._fresh[0] == state:
+            return self._fresh[1]
+        settings = self.settings
+        surrogate = fit_surrogate(
+            known, self.climbs.modes, self.climbs.each, self.surrogate, settings.families, settings.amplitude,
+            settings.seed("surrogate", len(known)), settings.parts,
+        )  # fmt: skip
+        if keep:
+            self._fresh = state, surrogate
+        return surrogate
+
+    # Learning
+
+    def learn(self, proposal: Proposal, data: Data, start: int) -> Mask:
+        """Take in the points of a proposal, which stand in the data from row `start` on.
+
+        Returns
+        -------
+        (k,) array of bool
+            Points that are no data for the surrogate.
+        """
+        known = data.rows(slice(0, start)).evaluated
+        values = data.values[start : start + len(proposal.z)]
+        told = ~np.isnan(values)
+        around = proposal.looks_around
+        z, ell = proposal.z[told], values[told]
+        if proposal.proposer == "metric":
+            self._measure(data, start, values)
+        elif proposal.proposer == "climb":
+            joint = np.where(told, values, -np.inf) + self.chart.log_prior(proposal.z)
+            first = 0
+            for number, size in proposal.climbs:
+                climb, part = self.climbs.each[number], slice(first, first + size)
+                self.climbs.learn(climb, proposal.z[part], joint[part], self.surrogate)
+                around[part] = climb.further and self.rounds > 0
+                first += size
+        elif proposal.proposer == "exchange":
+            asked = self.images or []
+            compare(self.climbs, [asked[row][0] for row in np.flatnonzero(told)], known, z, ell)
+        elif proposal.proposer == "round":
+            assert self.surrogate is not None
+            near = z[~around[told]]
+            self.predictions.compare(self.surrogate.process, near, ell[~around[told]] + self.chart.log_prior(near))
+            self.climbs.follow(known, z, ell, around[told], self.surrogate)
+        return self.too_deep(known, proposal.z, values, around)
+
+    def _measure(self, data: Data, start: int, values: Array) -> None:
+        """Take in values on the axes through the start, and take their widths as units when all are measured."""
+        assert self.metric is not None
+        first = self.metric.asked[0][0] if self.metric.asked else start
+        joint = np.where(np.isnan(values), -np.inf, values)
+        self.metric.learn(start, joint, float(np.nan_to_num(data.values[first], nan=-np.inf)))
+        if self.metric.ended:
+            self.use_units(self.metric.steps)
+
+    def use_units(self, widths: Array) -> None:
+        """Take widths at the start, in units of the user's scale, as units of the coordinates."""
+        assert isinstance(self.chart, NoPrior)
+        self.chart = self.chart.measured(widths)
+        to_user, families = self.chart.to_user, self.settings.families
+        moved = [each if isinstance(each, KernelFamily) else replace(each, to_user=to_user) for each in families]
+        self.settings = replace(self.settings, families=moved)
+        self.spread = replace(self.spread, chart=self.chart)
+
+    def takes(self, proposal: Proposal) -> bool:
+        """Whether the climbs that a proposal names are there."""
+        return all(0 <= number < len(self.climbs.each) for number, _ in proposal.climbs)
+
+    def too_deep(self, known: Data, z: Array, values: Array, some: Mask) -> Mask:
+        """Return which of `some` points are so deep below the top that they say nothing of the mass there is.
+
+        Those of an exploration, and of the climbs it leads to, are then no data for the surrogate: what it would learn
+        from them of its amplitude and length-scales is wrong where the mass is.
+        """
+        told = ~np.isnan(values)
+        if not np.any(some & told) or "deep" not in self.settings.parts:
+            return np.zeros(len(z), dtype=bool)
+        g = np.append(np.where(told, values, -np.inf) + self.chart.log_prior(z), known.top)
+        return np.asarray(some & told & (depth_noise(g, self.chart.dim)[:-1] > 0.0))
+
+    # Concluding
+
+    def conclude(self, data: Data, *, complete: bool = True) -> Evidence:
+        """Return the evidence, or what is wrong with it, given all points; `complete` if no point waits for a value."""
+        known = data.evaluated
+        skipped, budget = int(data.failed.sum()), self.settings.n
+        surrogate = self._fit(known, keep=complete) if known.positive.any() else None
+        posterior = None if surrogate is None else self._posterior(surrogate, data)
+        total = self.chart.total(known.z, known.values)
+        modes: tuple[FoundMode, ...] = ()
+        terms = None
+        if not known.positive.any():
+            value, sd, reason = -np.inf, np.inf, Reason.ZERO
+        elif total is not None:
+            value, reason = total, Reason.OPEN
+            sd = 1e-15 * max(1.0, abs(value), float(np.max(np.abs(known.values[known.positive]))))
+        elif posterior is None:
+            value, sd, reason = float(np.max(known.values)), np.inf, Reason.UNSEEN
+        else:
+            terms = posterior.terms
+            modes = posterior.describe(self.climbs.modes)
+            value, sd, reason = terms.log_evidence, terms.sd, Reason.OPEN
+            if self.probes.improper(known, posterior.surrogate, posterior.nodes):
+                reason = Reason.IMPROPER
+            elif terms.unseen > TUNING.error.unseen or terms.sd > TUNING.error.unknown:
+                reason = Reason.UNSEEN
+        return Evidence(value, sd, reason, known.x, known.values, modes, terms, posterior, skipped, budget)
+
+    def _posterior(self, surrogate: Surrogate, data: Data) -> SurrogatePosterior:
+        """Return the posterior on many nodes, with what its error is made of."""
+        known, seed, parts = data.evaluated, self.settings.seed, self.settings.parts
+        n = len(known)
+        nodes = surrogate.final_nodes(
+            *(TUNING.sizes.some if self.settings.quick else TUNING.sizes.many), seed("nodes", n)
+        )
+        terms = assess(surrogate, nodes, self.inflation, seed("signs", n))
+        case = Case(data, self.climbs, self.probes, surrogate, nodes, terms.surrogate)
+        doubts = {each.sentence: each.doubt(case) for each in DOUBTS if each.name in parts}
+        unseen = float(np.sqrt(sum(value**2 for value in doubts.values())))
+        return SurrogatePosterior(self.chart, nodes, surrogate, replace(terms, unseen=unseen, doubts=doubts))

@@ -1,0 +1,104 @@
+"""What the surrogate does not know of: a top that rises, starts that wait, a support that few points outline."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import fwbq
+from fwbq.inference.doubts import DOUBTS, Case, Failures, Outline, Rising, Starts, Tails
+from fwbq.inference.parts import PARTS
+
+
+def told(f, n, rng=0, dim=2, **kwargs):
+    prior = fwbq.Gaussian(np.zeros(dim), np.eye(dim))
+    run = fwbq.EvidenceRun(None if "start" in kwargs else prior, n=n, rng=rng, **kwargs)
+    while run.n_evaluations < n:
+        x = run.ask(n - run.n_evaluations)
+        run.tell(x, f(x))
+    return run
+
+
+def case(run, error=0.01):
+    way, posterior = run._way, run.result().posterior
+    return Case(run._data, way.climbs, way.probes, posterior.surrogate, posterior.nodes, error)
+
+
+def inside(radius):
+    return lambda x: np.where(np.sum((x - 0.3) ** 2, axis=1) < radius**2, -np.sum(x**2, axis=1), -np.inf)
+
+
+def narrow(x):
+    return -8.0 * np.sum((x - 0.3) ** 2, axis=1)
+
+
+def test_every_doubt_has_a_name_among_the_parts_and_a_sentence():
+    assert len({doubt.name for doubt in DOUBTS}) == len(DOUBTS)
+    for doubt in DOUBTS:
+        assert doubt.name in PARTS
+        assert len(doubt.sentence) > 30
+
+
+def test_a_smooth_likelihood_leaves_nothing_unseen():
+    run = told(narrow, 40)
+    assert run.result().error_parts["unseen"] == 0.0
+    assert all(doubt.doubt(case(run)) == 0.0 for doubt in DOUBTS)
+
+
+def test_a_result_says_its_doubts_in_words():
+    found = told(inside(0.8), 20).result()
+    assert Outline.sentence in found.doubts
+    assert np.sqrt(sum(value**2 for value in found.doubts.values())) == pytest.approx(found.error_parts["unseen"])
+    assert list(found.doubts.values()) == sorted(found.doubts.values(), reverse=True)
+    assert told(narrow, 40).result().doubts == {}
+
+
+@pytest.mark.parametrize("n", [20, 40, 80])
+def test_few_positive_values_leave_a_support_open_and_many_do_not(n):
+    run = told(inside(0.8), n)
+    positive = run._data.evaluated.positive.sum()
+    outline = Outline().doubt(case(run))
+    assert outline == pytest.approx(2.0 * max((6.0 / positive) ** 2 - 1.0 / 9.0, 0.0))
+    assert (outline > 0.0) == (positive < 18)
+
+
+def test_without_a_zero_there_is_no_support_to_outline():
+    assert Outline().doubt(case(told(lambda x: -np.sum(x**2, axis=1), 12))) == 0.0
+
+
+def test_failures_count_by_the_mass_that_is_nearer_to_them():
+    run = told(narrow, 40)
+    here = case(run)
+    x = np.array([[0.3, 0.3]])
+    failed = run._data.asked(run._data.chart.from_user(x)).given_up(x)
+    # The point lies at the centre of the mass: some of it is nearer to it than to any value, and not all.
+    assert 0.001 < Failures().doubt(replace(here, data=failed)) < 0.5
+    far = run._data.asked(np.array([[9.0, 9.0]])).given_up_all()
+    assert Failures().doubt(replace(here, data=far)) == 0.0
+
+
+def test_starts_that_wait_are_counted(monkeypatch):
+    run = told(narrow, 40)
+    here = case(run)
+    for waiting in (1, 5, 50):
+        monkeypatch.setattr(type(here.climbs), "waiting", lambda self, data, surrogate, k=waiting: k)
+        expected = 0.5 * waiting / (waiting + 2.0 * max(here.climbs.finished, 1))
+        assert Starts().doubt(here) == pytest.approx(expected)
+
+
+def test_heavy_tails_are_a_doubt_and_those_of_a_gaussian_are_not():
+    heavy = told(lambda x: -1.5 * np.log1p(np.sum(x**2, axis=1)), 60, start=[0.5, 0.5])
+    light = told(lambda x: -0.5 * np.sum(x**2, axis=1), 60, start=[0.5, 0.5])
+    assert Tails().doubt(case(heavy)) > 0.01
+    assert Tails().doubt(case(light)) == 0.0
+
+
+@pytest.mark.parametrize("dim", [2, 5])
+def test_only_in_few_dimensions_later_points_settle_a_climb_that_has_not_arrived(dim):
+    run = told(narrow, 100, dim=dim)
+    for climb in run._way.climbs.each:
+        climb.arrived, climb.spent = False, 50  # more than a quadratic has coefficients
+    # A small and a large error of the surrogate: where points can settle the matter the first leaves less open.
+    near, far = (Rising().doubt(case(run, error)) for error in (0.01, 10.0))
+    assert far > 0.0
+    assert near < far if dim == 2 else near == far
