@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import fwbq
-from fwbq import problems
+from studies import problems
 
 FAMILIES = ("genz-oscillatory", "genz-gaussian", "matern12-uniform", "matern32-uniform", "matern52-uniform")
 LEVEL = 0.95

@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 import fwbq
-from fwbq import problems
 from fwbq.evaluation import EvaluationError
 from fwbq.integration.forecast import Forecast
+from studies import problems
 
 PLANE = fwbq.Gaussian([1.0, 0.5], np.eye(2))
 
@@ -582,3 +582,15 @@ def test_warnings_point_at_the_line_of_the_call():
             call()
         assert caught
         assert {w.filename for w in caught} == {__file__}
+
+
+def test_a_tolerance_that_numerical_rank_keeps_from_being_reached_is_left_to_a_net():
+    # McLain's part of a sphere: its slope is infinite close to a corner of the square.
+    def sphere(x):
+        return np.sqrt(64.0 - (x[:, 0] - 5.5) ** 2 - (x[:, 1] - 5.5) ** 2)
+
+    result = fwbq.integrate(sphere, fwbq.Uniform([1.0, 1.0], [10.0, 10.0]), tol=6e-4, rng=1)
+    assert result.success
+    nodes, weights = np.polynomial.legendre.leggauss(200)
+    grid = np.stack(np.meshgrid(5.5 + 4.5 * nodes, 5.5 + 4.5 * nodes), axis=-1).reshape(-1, 2)
+    assert result.mean == pytest.approx(np.outer(weights, weights).ravel() @ sphere(grid) / 4.0, abs=1.2e-3)

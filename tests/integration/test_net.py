@@ -53,8 +53,8 @@ def test_negative_integrals_come_out_negative():
     ("n", "dim", "options", "words"),
     [
         (2001, 1, {}, "chosen because n = 2001 exceeds 2000"),
-        (256, 11, {}, "chosen because 11 dimensions exceed 10"),
-        (40, 11, {}, None),
+        (1024, 11, {}, "chosen because 11 dimensions exceed 10 and n = 1024 is enough"),
+        (256, 11, {}, None),
         (40, 1, {}, None),
     ],
 )
@@ -63,6 +63,15 @@ def test_auto_says_why_it_took_the_net(n, dim, options, words):
     result = fwbq.integrate(lambda x: x.sum(axis=1), measure, n=n, rng=0, progress=False, **options)
     assert ("Sobol net" in result.status) == (words is not None)
     assert words is None or words in result.status
+
+
+def test_a_thousand_points_in_twenty_dimensions_are_used():
+    # A net would have 512 of them, and an interval ten times as wide.
+    measure = fwbq.Uniform(np.zeros(20), np.ones(20))
+    result = fwbq.integrate(lambda x: np.exp(x[:, :5].mean(axis=1)), measure, n=1000, rng=0, progress=False)
+    assert result.n_evaluations == 1000
+    low, high = result.interval(0.99)
+    assert low < (5.0 * np.expm1(0.2)) ** 5 < high
 
 
 def test_auto_leaves_options_of_the_process_to_the_process():
@@ -244,37 +253,78 @@ class Step:
 
     truth = 1.0 - (1.2**3 - 3.0 * 0.2**3) / 6.0
 
-    def __init__(self, seconds=0.0):
-        self.seconds, self.calls = seconds, 0
+    def __init__(self):
+        self.calls = 0
 
     def __call__(self, x):
-        self.calls += len(x)
-        time.sleep(self.seconds * len(x))
-        return (x.sum(axis=1) > 1.2).astype(float)
+        self.calls += len(x) if x.ndim == 2 else 1
+        return (x.sum(axis=-1) > 1.2).astype(float)
 
 
-def test_a_cheap_function_that_a_process_cannot_integrate_goes_to_the_net():
+CUBE = fwbq.Uniform([0.0] * 3, [1.0] * 3)
+
+
+def test_a_function_that_a_process_cannot_integrate_goes_to_the_net():
     f = Step()
-    result = fwbq.integrate(f, fwbq.Uniform([0.0] * 3, [1.0] * 3), tol=2e-3, rng=0, vectorized=True)
-    assert result.success and "scrambled Sobol net, chosen because f is cheap and 500 evaluations" in result.status
+    result = fwbq.integrate(f, CUBE, tol=2e-3, rng=0, vectorized=True)
+    assert result.success
+    # (1.96 s / tol)^(2 d / (d + 1)) is 9,400, s = 0.455 being the standard deviation of the values.
+    assert (
+        "scrambled Sobol net, chosen because 500 evaluations of a process did not reach the tolerance, a net of 16,384 "
+        "points should, and f takes many points at once"
+    ) in result.status
     assert f.calls == result.n_evaluations + 500
     assert abs(result.mean - Step.truth) < 2e-3
 
 
-@pytest.mark.parametrize("option", ["dear", "journal", "n", "process"])
-def test_a_function_that_is_dear_or_a_choice_of_the_user_stays_with_the_process(tmp_path, option):
-    f = Step(4e-4 if option == "dear" else 0.0)
-    options = {
-        "journal": {"journal": tmp_path / "run.db", "tag": "step"},
-        "n": {"n": 60},
-        "process": {"method": "process", "n": 60},
-    }
+def test_how_long_f_takes_decides_nothing(monkeypatch):
+    """The same seed gives the same bits on a busy machine: no clock is read."""
+    quick = fwbq.integrate(Step(), CUBE, tol=5e-3, rng=0, vectorized=True)
+
+    def late():
+        raise AssertionError("a clock was read")
+
+    for name in ("time", "perf_counter", "monotonic", "process_time", "thread_time"):
+        monkeypatch.setattr(time, name, late)
+    busy = fwbq.integrate(Step(), CUBE, tol=5e-3, rng=0, vectorized=True)
+    assert (busy.mean, busy.sd, busy.status) == (quick.mean, quick.sd, quick.status)
+    assert "Sobol net" in busy.status
+
+
+@pytest.mark.parametrize(
+    ("options", "evaluations"),
+    [
+        ({"vectorized": False}, 500),
+        ({"journal": "run.db", "tag": "step"}, 500),
+        ({"timeout": 60.0}, 500),
+        ({"tol": 2e-5}, 500),  # nine million points on a net
+        ({"n": 60}, 60),
+        ({"method": "process", "n": 60}, 60),
+    ],
+    ids=["one point at a time", "journal", "timeout", "too many points", "n", "process"],
+)
+def test_a_function_that_may_be_expensive_or_a_choice_of_the_user_stays_with_the_process(
+    tmp_path, monkeypatch, options, evaluations
+):
+    monkeypatch.chdir(tmp_path)
+    f = Step()
     with pytest.warns(RuntimeWarning, match="not reached"):
-        result = fwbq.integrate(
-            f, fwbq.Uniform([0.0] * 3, [1.0] * 3), tol=2e-3, rng=0, vectorized=True, **options.get(option, {})
-        )
+        result = fwbq.integrate(f, CUBE, **{"tol": 2e-3, "rng": 0, "vectorized": True} | options)
     assert "net" not in result.status
-    assert f.calls == (60 if option in ("n", "process") else 500)
+    assert f.calls == evaluations
+
+
+def test_values_of_any_size_are_judged():
+    for scale in (1e200, 1e-200):  # of which the squares are no numbers, or zero
+        with pytest.warns(RuntimeWarning, match="not reached"):
+            result = fwbq.integrate(lambda x, s=scale: s * Step()(x), CUBE, tol=1e-5 * scale, rng=0, n=None)
+        assert "net" not in result.status
+
+
+def test_with_an_executor_it_stays_with_the_process():
+    with ThreadPoolExecutor(2) as pool, pytest.warns(RuntimeWarning, match="not reached"):
+        result = fwbq.integrate(Step(), CUBE, tol=2e-3, rng=0, vectorized=True, executor=pool)
+    assert "net" not in result.status
 
 
 def test_a_net_that_knows_less_than_the_process_is_not_taken():

@@ -1,6 +1,7 @@
 """The dialogue: ask, tell, save and load."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -133,7 +134,8 @@ def test_skipped_points_are_counted_and_not_waited_for():
     x = run.ask(8)
     run.tell(x[:6], f(x[:6]))
     run.skip(x[6:])
-    run.skip(x[6:])
+    with pytest.raises(ValueError, match="not waiting for a value"):
+        run.skip(x[6:])
     result = run.result()
     assert result.n_skipped == 2
     assert "2 points skipped" in result.status
@@ -260,13 +262,15 @@ def test_why_a_run_ended_is_saved(tmp_path):
     assert again.result().reason is run.result().reason and again.result().status == run.result().status
 
 
-def test_a_run_saved_before_there_were_checksums_is_read(tmp_path):
+def test_no_format_is_believed_without_a_checksum(tmp_path):
     path = tmp_path / "run.json"
     run = finished((12,))
     run.save(path)
     content = _files.unsealed(json.loads(path.read_text()))
-    path.write_text(json.dumps(content | {"format": "fwbq integration 1"}))
-    assert fwbq.Integration.load(path).result().mean == run.result().mean
+    for form in ("fwbq integration 1", "fwbq integration 2"):
+        path.write_text(json.dumps(content | {"format": form}))
+        with pytest.raises(ValueError, match=r"is not of the format|its checksum is missing"):
+            fwbq.Integration.load(path)
 
 
 def test_a_kernel_class_of_ones_own_cannot_be_saved(tmp_path):
@@ -391,3 +395,38 @@ def test_no_values_are_searched_twice(searches):
     del searches[:]
     assert bool(np.isfinite(result.process.at([[0.5, 0.5]]).mean).all())
     assert not searches
+
+
+def powers(x):
+    """The sum of (x y)^2i, i = 1 to 5, on [-1, 1]^2: smooth in the middle, steep in the corners."""
+    return sum((x[:, 0] * x[:, 1]) ** (2 * i) for i in range(1, 6))
+
+
+def test_points_that_the_kernel_cannot_tell_apart_do_not_end_a_run_with_a_wide_interval():
+    square = fwbq.Uniform([-1.0, -1.0], [1.0, 1.0])
+    fewer, more = (fwbq.integrate(powers, square, n=n, rng=0) for n in (100, 200))
+    assert more.n_evaluations == 200
+    assert more.sd < fewer.sd
+    low, high = more.interval(0.95)
+    assert low < sum((2 * i + 1.0) ** -2 for i in range(1, 6)) < high
+
+
+def test_what_was_filled_is_said_and_saved(tmp_path):
+    run = fwbq.Integration(fwbq.Uniform([0.0], [1.0]), rng=0)
+    for size in (8, 12):
+        x = run.ask(size)
+        run.tell(x, x[:, 0] ** 2)
+    assert run.n_evaluations == 20
+    # How many it can tell apart depends on the rounding of the processor.
+    assert re.search(r"not tell more than \d+ points apart, and some .* under a rougher one", run.result().status)
+    run.save(tmp_path / "run.json")
+    again = fwbq.Integration.load(tmp_path / "run.json")
+    assert again.result().status == run.result().status
+    np.testing.assert_array_equal(again.ask(6), run.ask(6))
+
+
+def test_a_kernel_that_was_given_is_not_made_rougher():
+    run = fwbq.Integration(fwbq.Gaussian([0.0], [[1.0]]), kernel=fwbq.ExpQuad(3.0), rng=0)
+    x = run.ask(60)
+    assert len(x) < 60
+    assert run.reason is fwbq.Reason.RANK

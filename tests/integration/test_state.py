@@ -7,7 +7,7 @@ import pytest
 
 import fwbq
 from fwbq._reason import Reason
-from fwbq.integration.state import State
+from fwbq.integration.state import State, same_value
 
 SQUARE = fwbq.Uniform([0.0, 0.0], [1.0, 1.0])
 X = np.array([[0.1, 0.2], [0.5, 0.5], [0.9, 0.3], [0.5, 0.5]])
@@ -44,11 +44,29 @@ def test_nothing_changes_the_state_itself():
     before = json.dumps(state.record())
     state.with_asked(X + 0.01)
     state.with_told(X[:2], np.zeros(2))
-    state.without(X)
+    state.without(X[1:2])
+    with pytest.raises(ValueError, match=r"\[0.1, 0.2\], which is not waiting for a value"):
+        state.without(X)
     state.ending(None, 0)
     with pytest.raises(ValueError, match="was told before"):
         state.with_told(np.vstack([X[:2], X[2:3]]), np.array([5.0, 6.0, 7.0]))
     assert json.dumps(state.record()) == before
+
+
+@pytest.mark.parametrize(
+    ("before", "value", "same"),
+    [
+        (1.0, 1.0 + 1e-9, True), (1.0, 1.0 + 1e-6, False), (1e9, 1e9 + 1.0, True), (0.0, 1e-9, True),
+        (-np.inf, -np.inf, True), (-np.inf, -1e300, False), (np.array([1.0, 2.0]), np.array([1.0, 2.1]), False),
+    ],
+)  # fmt: skip
+def test_values_are_the_same_but_for_rounding(before, value, same):
+    assert same_value(before, value) is same
+
+
+def test_a_value_that_differs_by_rounding_is_no_news():
+    state = grown()
+    assert state.with_told(X[2:3], np.array([1.0 + 1e-12])).record() == state.record()
 
 
 def test_a_record_comes_back():

@@ -9,17 +9,15 @@ from typing import Any
 
 from .. import _files, _validate, designs, kernels, measures
 from ..designs import Design, PointSet
-from ..kernels import ExpQuad, Kernel, Matern12, Matern32, Matern52, Stationary
+from ..kernels import Kernel, Stationary
 from ..posterior import checked_amplitude
 from ..rules import PRIOR_MEANS
 from .state import ENTRIES, State, require
 
 FORMAT = "fwbq integration 2"
-WITHOUT_CHECKSUM = "fwbq integration 1"
 
 SETTINGS = ("measure", "kernel", "design", "amplitude", "prior_mean")
-# What a file may name; nothing else is looked up.
-_KERNELS = {cls.__name__: cls for cls in (ExpQuad, Matern12, Matern32, Matern52)}
+# What a file may name, beside the kernels that are registered; nothing else is looked up.
 _DESIGNS = {
     name: cls
     for name, cls in vars(designs).items()
@@ -40,7 +38,7 @@ def write(path: str | os.PathLike[str], settings: dict[str, Any], state: State) 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], State]:
     """Read the arguments of a run and its state."""
     try:
-        content = _files.content(path, FORMAT, (*SETTINGS, *ENTRIES), without_checksum=WITHOUT_CHECKSUM)
+        content = _files.content(path, FORMAT, (*SETTINGS, *ENTRIES))
         return _checked(content)
     except (TypeError, ValueError) as error:
         raise ValueError(
@@ -54,10 +52,10 @@ def kernel_record(kernel: Kernel | type[Stationary] | None) -> Any:
         return None
     if isinstance(kernel, Kernel):
         return kernel.spec()
-    name = kernel.__name__
-    if _KERNELS.get(name) is not kernel:
+    name, known = kernel.__name__, kernels.classes(Stationary)
+    if known.get(name) is not kernel:
         raise ValueError(
-            f"`kernel` {kernel!r:.60} cannot be saved: of classes only {', '.join(_KERNELS)} can be written to a file"
+            f"`kernel` {kernel!r:.60} cannot be saved: of classes only {', '.join(known)} can be written to a file"
         )
     return name
 
@@ -90,8 +88,9 @@ def recorded_kernel(record: Any) -> Any:
     """Return the kernel, or class of kernels, that `kernel_record` has written down."""
     if record is None or isinstance(record, dict):
         return None if record is None else kernels.from_spec(record)
-    require(isinstance(record, str) and record in _KERNELS, f"its kernel {record!r:.60} is unknown")
-    return _KERNELS[record]
+    known = kernels.classes(Stationary)
+    require(isinstance(record, str) and record in known, f"its kernel {record!r:.60} is unknown")
+    return known[record]
 
 
 def recorded_design(record: Any) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,6 +38,8 @@ class Conditioned:
         The first value when the mean is an unknown constant, else zero.
     posterior : IntegralPosterior
         Of the integral: its amplitude and degrees of freedom are those of the process.
+    variance : float
+        Of the integral, relative to the amplitude.
     """
 
     kernel: Kernel
@@ -43,6 +47,38 @@ class Conditioned:
     regression: Regression
     shift: float
     posterior: IntegralPosterior
+    variance: float
+
+    @property
+    def amplitude(self) -> float:
+        """The amplitude that the values are most probable under, or the one that was given.
+
+        That of `posterior` may be larger, because leave-one-out errors are: see `widening`.
+        """
+        return float(self.posterior.amplitude if math.isinf(self.posterior.df) else self.regression.amplitude)
+
+    @property
+    def widening(self) -> float:
+        """How many times as wide the posterior of the integral is as the process alone makes it, at least one.
+
+        That is what the calibration by leave-one-out errors (`fwbq.posterior.calibrated`) found to be missing.
+        """
+        plain = math.sqrt(self.amplitude * self.variance)
+        return max(float(self.posterior.scale) / plain, 1.0) if plain > 0.0 else 1.0
+
+    @cached_property
+    def coefficients(self) -> FloatArray:
+        """The a_j of the mean b + sum_j a_j k(x, x_j), (n,)."""
+        return self.regression.factor.whiten_transposed(self.regression.residual)
+
+    @property
+    def constant(self) -> float:
+        """The b of the mean."""
+        return self.shift + (float(self.regression.coefficients[0]) if self.regression.rank else 0.0)
+
+    def mean(self, x: FloatArray) -> FloatArray:
+        """Return the mean of the process at points x (q, d); its variance, which `predict` needs, costs far more."""
+        return np.asarray(self.kernel(x, self.points) @ self.coefficients + self.constant)
 
     def predict(self, x: FloatArray) -> Prediction:
         """Return the process at points x (q, d), less `shift` and relative to the amplitude."""
@@ -87,7 +123,7 @@ class FittedProcess:
 
         The values at several points are not independent of each other: for whole functions see :meth:`sample`.
         """
-        u = self._natural(x)
+        u = self.natural(_validate.points(x, "x", self.frame.measure.dim))
         parts = []
         for member in self.members:
             predicted = member.predict(u)
@@ -109,7 +145,7 @@ class FittedProcess:
         rng : None, int or numpy.random.Generator
             Seed of the draws.
         """
-        u = self._natural(x)
+        u = self.natural(_validate.points(x, "x", self.frame.measure.dim))
         generator = _validate.generator(rng)
         which = generator.choice(len(self.members), _validate.count(size, "size", minimum=0), p=self.weights)
         draws = np.empty((len(which), len(u)))
@@ -127,5 +163,6 @@ class FittedProcess:
             draws[rows] = member.shift + predicted.mean + scale[:, None] * (normal @ root.T)
         return draws
 
-    def _natural(self, x: ArrayLike) -> FloatArray:
-        return self.frame.to_natural(_validate.points(x, "x", self.frame.measure.dim))
+    def natural(self, x: FloatArray) -> FloatArray:
+        """Return points x (q, d) in the coordinates of the kernels."""
+        return self.frame.to_natural(x)

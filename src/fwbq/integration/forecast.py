@@ -10,7 +10,7 @@ from scipy.special import fdtri
 
 from .._linalg import CholeskyFactor
 from ..kernels import Kernel
-from ..process import Regression, leave_one_out, normalise
+from ..process import Regression, amplitude_of, normalise
 
 FloatArray = NDArray[np.float64]
 
@@ -59,12 +59,12 @@ class Forecast:
 def forecast(kernel: Kernel, x: FloatArray, values: FloatArray, new: FloatArray, *, constant: bool) -> Forecast:
     """Predict the values at `new` points (q, d) from those at x (n, d).
 
-    The amplitude is the larger of maximum likelihood and leave-one-out, as in the posterior of an integral.
+    The amplitude is the "calibrated" one: the larger of maximum likelihood and leave-one-out.
     """
     f, exponent = normalise(values)
     factor = CholeskyFactor.of(kernel(x))
     regression = Regression.of(factor, f, constant=constant)
-    amplitude = np.maximum(regression.amplitude, leave_one_out(regression))
+    amplitude = amplitude_of(regression, "calibrated")
     ones = np.ones((len(new), 1)) if constant else None
     prediction = regression.predict(kernel(x, new), ones)
     # Values have the rounding error for which the factor allows by its jitter.

@@ -46,25 +46,6 @@ def like_a_likelihood(values: FloatArray) -> str:
     )
 
 
-def all_equal(values: FloatArray) -> str:
-    """Return a remark if all values are equal, so that nothing but the first of them is known of f.
-
-    The interval then has no width. Of independent points, n miss a region of probability 3 / n with probability 0.05.
-
-    Examples
-    --------
-    >>> all_equal(np.zeros(20))[:25], all_equal(np.array([0.0, 1.0]))
-    ('all 20 values are equal: ', '')
-    """
-    n = len(values)
-    if n < 2 or np.any(values != values[0]):
-        return ""
-    return (
-        f"all {n} values are equal: the answer is exact if f is constant, and says nothing of a region where f "
-        f"differs, which {n} points may well have missed if its probability is below {min(3.0 / n, 1.0):.2g}"
-    )
-
-
 def endless_tail(warp: Warp | None, points: FloatArray, values: FloatArray) -> str:
     """Return a remark if |f| grows so fast along a tail of the measure that the integral cannot exist.
 

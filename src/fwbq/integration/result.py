@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,14 +13,18 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _html, _validate
 from .._reason import Reason
 from ..kernels import Kernel
-from ..posterior import AveragedPosterior, ColumnPosteriors, IntegralPosterior
+from ..posterior import AveragedPosterior, ColumnPosteriors, IntegralPosterior, stated, written
 from ..rules import Rule
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from ..posterior import Estimate
+    from .exceedance import Exceedance
     from .fitted import FittedProcess
+    from .functionals.functionals import Functionals
+    from .functionals.sobol import SobolIndices
     from .model import KernelModel
 
 FloatArray = NDArray[np.float64]
@@ -55,9 +59,18 @@ class IntegrationResult:
         for or could be of use.
     model : KernelModel or None
         What was believed before any value was known: `process` and `at` come from it. None for a net.
+    target : Exceedance or None
+        The event whose probability `mean` is; None when `mean` is the integral of f.
+
+    Examples
+    --------
+    >>> import numpy as np, fwbq
+    >>> result = fwbq.integrate(lambda x: np.cos(x[:, 0]), fwbq.Gaussian([0.0], [[1.0]]), n=20, rng=0)
+    >>> round(result.mean, 4), result.n_evaluations, result.success  # the exact value is exp(-1/2) = 0.6065
+    (0.6065, 20, True)
     """
 
-    posterior: IntegralPosterior | AveragedPosterior | ColumnPosteriors
+    posterior: IntegralPosterior | AveragedPosterior | ColumnPosteriors | Estimate
     rule: Rule
     kernel: Kernel
     points: FloatArray
@@ -67,6 +80,7 @@ class IntegrationResult:
     reason: Reason = Reason.OPEN
     success: bool = True
     model: KernelModel | None = field(default=None, repr=False)
+    target: Exceedance | None = None
 
     @property
     def mean(self) -> Any:
@@ -105,13 +119,12 @@ class IntegrationResult:
         >>> print(result.summary().splitlines()[2])
         evaluations   12
         """
-        m, sd = np.atleast_1d(self.mean), np.atleast_1d(self.sd)
-        low, high = (np.atleast_1d(bound) for bound in self.interval(0.95))
         lines = []
-        for j in range(len(m)):
-            label = "integral" if len(m) == 1 else f"integral {j + 1}"
-            lines.append(f"{label:<13} {m[j]:.10g} ± {sd[j]:.2g}")
-            lines.append(f"95 % interval [{low[j]:.10g}, {high[j]:.10g}]")
+        found = written(self.mean, self.sd, *self.interval(0.95))
+        for j, (m, sd, low, high) in enumerate(found):
+            label = self._label if len(found) == 1 else f"integral {j + 1}"
+            lines.append(f"{label:<13} {m} ± {sd}")
+            lines.append(f"95 % interval [{low}, {high}]")
         skipped = f" ({self.n_skipped} skipped)" if self.n_skipped else ""
         lines.append(f"evaluations   {self.n_evaluations}{skipped}")
         lines.append(f"kernel        {self.kernel!r}")
@@ -123,6 +136,8 @@ class IntegrationResult:
     def to_frame(self) -> pd.DataFrame:
         """Return the points and values as a table: columns x1, ..., xd and value, or value1, ..., valuem.
 
+        Where the measure names its inputs, the columns have these names.
+
         Examples
         --------
         >>> import numpy as np, fwbq
@@ -133,7 +148,7 @@ class IntegrationResult:
         """
         import pandas as pd
 
-        columns = {f"x{i + 1}": x for i, x in enumerate(self.points.T)}
+        columns = dict(zip(self.rule.names, self.points.T, strict=True))
         if self.values.ndim == 1:
             columns["value"] = self.values
         else:
@@ -162,7 +177,105 @@ class IntegrationResult:
         if count > self.n_evaluations:
             raise ValueError(f"`n` must be at most the {self.n_evaluations} evaluations there are, got {count}")
         model = self._some_model()
-        return replace(model.conclude(self.points[:count], self.values[:count]), model=model)
+        conclude = model.conclude if self.target is None else partial(self.target.conclude, model)
+        return replace(conclude(self.points[:count], self.values[:count]), model=model)
+
+    @cached_property
+    def _functionals(self) -> Functionals:
+        from .functionals.functionals import Functionals
+
+        return Functionals(self)
+
+    def variance(self) -> Estimate:
+        r"""Return the variance of f under the measure, :math:`\int f^2\,dp - (\int f\,dp)^2`, with its error.
+
+        This and the other functionals come from the same evaluations as the mean. Functions are drawn from the fitted
+        process (`process`), the functional of each is computed on thousands of nodes, and the error is what differs
+        between them, widened as that of the mean is. A net has no process: there the functionals are those of its
+        values, with a wider error. For m columns of values each functional has m numbers.
+
+        Examples
+        --------
+        >>> import numpy as np, fwbq
+        >>> result = fwbq.integrate(lambda x: np.exp(x[:, 0]), fwbq.Uniform([0.0], [1.0]), n=20, rng=0)
+        >>> truth = (np.e**2 - 1) / 2 - (np.e - 1) ** 2
+        >>> low, high = result.variance().interval(0.95)
+        >>> bool(low < truth < high)
+        True
+        """
+        return self._functionals.variance()
+
+    def std(self) -> Estimate:
+        """Return the standard deviation of f under the measure, with its error; see :meth:`variance`.
+
+        It says how much f varies with its inputs. How far off the estimate of the integral may be is `sd`.
+        """
+        return self._functionals.std()
+
+    def probability(self, *, above: float | None = None, below: float | None = None) -> Estimate:
+        """Return the probability that f is above, or below, a threshold, with its error; see :meth:`variance`.
+
+        Small probabilities are computed on nodes that are moved into the tail. The interval stays within 0 and 1, and
+        has a width also when no value has met the event: it reaches at least to what the evaluations may have missed.
+
+        Parameters
+        ----------
+        above, below : float
+            The threshold; exactly one of the two.
+
+        Examples
+        --------
+        >>> import numpy as np, fwbq
+        >>> result = fwbq.integrate(lambda x: x[:, 0] + x[:, 1], fwbq.Gaussian([0.0, 0.0], np.eye(2)), n=20, rng=0)
+        >>> low, high = result.probability(above=3.0).interval(0.95)
+        >>> bool(low < 0.016947 < high)
+        True
+        """
+        return self._functionals.probability(above, below)
+
+    def quantile(self, q: float) -> Estimate:
+        """Return the value that f stays below with probability `q`, with its error; see :meth:`variance`.
+
+        Parameters
+        ----------
+        q : float
+            Between 0 and 1, both excluded.
+        """
+        return self._functionals.quantile(q)
+
+    def sobol(self, names: Sequence[str] | None = None) -> SobolIndices:
+        """Return how much of the variance of f each input makes: first-order and total Sobol indices.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Names of the inputs; by default those of the measure.
+
+        Returns
+        -------
+        SobolIndices
+            With `first` and `total`, `to_frame()` and `plot()`.
+
+        Raises
+        ------
+        ValueError
+            When the inputs depend on each other, or when there is no process (a net).
+        """
+        return self._functionals.sobol(names)
+
+    def plot_sobol(self, ax: Axes | None = None, *, names: Sequence[str] | None = None) -> Axes:
+        """Draw the Sobol indices as bars with their 95 % intervals; see :func:`fwbq.plots.sobol`."""
+        return self.sobol(names).plot(ax)
+
+    def plot_effects(self, axes: Any = None, *, names: Sequence[str] | None = None) -> list[Axes]:
+        """Draw the mean of f against each input, the others varying, with bands; see :func:`fwbq.plots.effects`."""
+        from ..plots import effects
+
+        return effects(self._functionals.effects(names), axes)
+
+    @property
+    def _label(self) -> str:
+        return "integral" if self.target is None else str(self.target)
 
     def _some_model(self) -> KernelModel:
         if self.model is None:
@@ -245,12 +358,12 @@ class IntegrationResult:
 
     def _repr_html_(self) -> str:
         """Return a small table, for notebooks."""
-        m, sd = np.atleast_1d(self.mean), np.atleast_1d(self.sd)
-        low, high = (np.atleast_1d(bound) for bound in self.interval(0.95))
-        rows = [("integral", f"{m[0]:.10g} ± {sd[0]:.2g}"), ("95 % interval", f"[{low[0]:.10g}, {high[0]:.10g}]")]
-        if len(m) > 1:
-            shown = [f"{m[j]:.6g} ± {sd[j]:.2g}" for j in range(min(len(m), 8))]
-            rows = [(f"{len(m)} integrals", ", ".join(shown) + (", …" if len(m) > 8 else ""))]
+        found = written(self.mean, self.sd, *self.interval(0.95))
+        m, sd, low, high = found[0]
+        rows = [(self._label, f"{m} ± {sd}"), ("95 % interval", f"[{low}, {high}]")]
+        if len(found) > 1:
+            shown = [f"{m} ± {sd}" for m, sd, _, _ in found[:8]]
+            rows = [(f"{len(found)} integrals", ", ".join(shown) + (", …" if len(found) > 8 else ""))]
         rows += [
             ("evaluations", f"{self.n_evaluations}" + (f" ({self.n_skipped} skipped)" if self.n_skipped else "")),
             ("kernel", repr(self.kernel)),
@@ -261,7 +374,7 @@ class IntegrationResult:
 
     def __repr__(self) -> str:
         cost = self.reason.with_count(self.n_evaluations, self.status)
-        if np.ndim(self.mean):
+        if np.size(self.mean) > 1:
             return f"IntegrationResult({len(self.mean)} integrals, {cost})"
-        low, high = self.interval(0.95)
-        return f"IntegrationResult({self.mean:.10g} ± {self.sd:.2g}, 95 % in [{low:.10g}, {high:.10g}], {cost})"
+        what = "" if self.target is None else f"{self._label} = "
+        return f"IntegrationResult({what}{stated(self)}, {cost})"

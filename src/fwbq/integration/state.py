@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .. import _validate, kernels
 from .._reason import Reason
 from ..kernels import Kernel
 from ..measures import Measure
+from .frame import in_scores
 
 FloatArray = NDArray[np.float64]
 
+#: Relative difference of two values of one point that is rounding.
+SAME = 1e-8
 #: Entries of `State.record` that every file of a run has.
 ENTRIES = ("entropy", "asked", "waiting", "known", "width", "counts", "search", "ended")
 
@@ -47,6 +51,12 @@ class State:
         Number of values at the last fit, and the kernel for the choice of points that it found.
     leading : Kernel or None
         The most probable kernel of that fit.
+    scores : bool or None
+        Whether these kernels are of the normal scores of skew inputs (`fwbq.integration.frame.in_scores`); None before
+        the first fit.
+    filled : int or None
+        Number of points that the kernel of the last fit could tell apart, if points were then chosen under a rougher
+        one.
     ended : str or None
         Why there were fewer points than asked for.
     reason : Reason or None
@@ -63,6 +73,8 @@ class State:
     spread: int = 0
     search: tuple[int, Kernel] | None = None
     leading: Kernel | None = None
+    scores: bool | None = None
+    filled: int | None = None
     ended: str | None = None
     reason: Reason | None = None
 
@@ -95,7 +107,7 @@ class State:
         known, waiting = dict(self.known), dict(self.waiting)
         for point, value in zip(points, values, strict=True):
             before = known.setdefault(point.tobytes(), (point.copy(), np.array(value)))[1]
-            if not np.array_equal(before, value):
+            if not same_value(before, value):
                 raise ValueError(
                     f"`values` at the point {point.tolist()} is {value.tolist()}, but {before.tolist()} was told "
                     "before: an integrand has one value at a point (if it is noisy, average, or move the point)"
@@ -104,8 +116,15 @@ class State:
         return replace(self, known=known, waiting=waiting, width=width)
 
     def without(self, points: FloatArray) -> State:
-        """Give up those of the points (n, d) that are waited for."""
-        gone = {point.tobytes() for point in points} & self.waiting.keys()
+        """Give up points (n, d) that are waited for.
+
+        Raises
+        ------
+        ValueError
+            For a point that is not waited for.
+        """
+        refuse_not_waiting(points, self.waiting.keys())
+        gone = {point.tobytes() for point in points}
         waiting = {key: place for key, place in self.waiting.items() if key not in gone}
         return replace(self, waiting=waiting, skipped=self.skipped + len(gone))
 
@@ -144,6 +163,8 @@ class State:
             "counts": [self.skipped, self.asks, self.spread],
             "search": None if self.search is None else [self.search[0], self.search[1].spec()],
             "leading": None if self.leading is None else self.leading.spec(),
+            "scores": self.scores,
+            "filled": self.filled,
             "ended": self.ended,
             "reason": None if self.reason is None else self.reason.name,
         }
@@ -170,7 +191,10 @@ class State:
             asks=asks,
             spread=spread,
             search=_search(content["search"]),
-            leading=_leading(content.get("leading")),  # this and the reason were not in the first format
+            # What follows was not in the first format, but for the end.
+            leading=_leading(content.get("leading")),
+            scores=_scores(content.get("scores", None if content["search"] is None else False), measure),
+            filled=_filled(content.get("filled")),
             ended=_ended(content["ended"]),
             reason=_reason(content.get("reason")),
         )
@@ -222,6 +246,16 @@ def _leading(record: Any) -> Kernel | None:
     return None if record is None else kernels.from_spec(record)
 
 
+def _scores(record: Any, measure: Measure) -> bool | None:
+    require(record is None or type(record) is bool, "scores is not true or false")
+    require(not record or in_scores(measure) is not None, "scores are of a measure without skew inputs")
+    return None if record is None else bool(record)
+
+
+def _filled(record: Any) -> int | None:
+    return None if record is None else _validate.count(record, "filled")
+
+
 def _ended(record: Any) -> str | None:
     require(record is None or isinstance(record, str), "ended is not a text")
     return None if record is None else str(record)
@@ -231,6 +265,35 @@ def _reason(record: Any) -> Reason | None:
     known = record is None or (isinstance(record, str) and record in Reason.__members__)
     require(known, f"its reason {record!r:.60} is unknown")
     return None if record is None else Reason[record]
+
+
+def same_value(before: ArrayLike, value: ArrayLike) -> bool:
+    """Whether two values of one point are the same but for rounding: a vectorised f may round otherwise among others.
+
+    They may differ by `SAME`, relative to the larger of one and their size.
+
+    Examples
+    --------
+    >>> same_value(1.0, 1.0 + 1e-12), same_value(1.0, 1.001)
+    (True, False)
+    """
+    return bool(np.all(np.isclose(before, value, rtol=SAME, atol=SAME)))
+
+
+def refuse_not_waiting(points: FloatArray, waiting: Collection[bytes]) -> None:
+    """Refuse to give up points (n, d) that are not among those `waiting`, which are named by their bytes.
+
+    Raises
+    ------
+    ValueError
+        Naming the first of them.
+    """
+    for point in points:
+        if point.tobytes() not in waiting:
+            raise ValueError(
+                f"`points` has {point.tolist()}, which is not waiting for a value: skip points that `ask` returned and "
+                "that were not told"
+            )
 
 
 def whole_numbers(record: Any, name: str, limit: int, length: int | None = None) -> list[int]:

@@ -23,7 +23,7 @@ FloatArray = NDArray[np.float64]
 LEVELS = 4
 #: Prior of the drift, in powers of two per level, and its nodes. Its mean is below zero because products of
 #: one-dimensional kernels tend to promise a faster decay than functions have whose kinks and jumps are not along the
-#: axes. Set on problems of `fwbq.studies.nets` with other seeds than those of its table.
+#: axes. Set on problems of `studies.nets` with other seeds than those of its table.
 DRIFT_MEAN, DRIFT_SD = -0.4, 0.4
 DRIFT_NODES = np.linspace(-3.0, 3.0, 21)
 #: Up to so many columns of values have a kernel each, as in `integrate` by a process; more of them share one.

@@ -1,0 +1,1 @@
+"""Functionals of an integrand beyond its mean: variance, probabilities, quantiles, sensitivity indices."""

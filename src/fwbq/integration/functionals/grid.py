@@ -1,0 +1,91 @@
+"""Lines through nodes along one coordinate: what main and total effects are computed on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from ...measures import Measure
+from .nodes import balanced, cube_points
+
+FloatArray = NDArray[np.float64]
+
+#: Places along each line. Gauss rules of 16 nodes have the variance of sin on a full period to 1e-9.
+PLACES = 16
+#: Where places cost nothing but one-dimensional kernels.
+MANY_PLACES = 96
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Points (N, G, d): N lines along coordinate i, through nodes of the measure, with G places on each.
+
+    Attributes
+    ----------
+    points : (N G, d) array
+        Line by line.
+    weights : (G,) array
+        Of the places, so that they integrate along the line.
+    places : (G,) array
+        The coordinate itself.
+    """
+
+    points: FloatArray
+    weights: FloatArray
+    places: FloatArray
+
+    def split(self, values: FloatArray) -> FloatArray:
+        """Return values (N G, D) as an array (N, G, D)."""
+        return values.reshape(-1, len(self.weights), values.shape[1])
+
+
+def lines_along(measure: Measure, i: int, nodes: FloatArray) -> Lines:
+    """Return lines along coordinate i of a measure with independent coordinates.
+
+    Parameters
+    ----------
+    measure : Measure
+    i : int
+    nodes : (N, d) array
+        In coordinates in which the measure is standard normal.
+    """
+    z, weights = _rule(measure, i, PLACES)
+    full = np.repeat(nodes, PLACES, axis=0)
+    full[:, i] = np.tile(z, len(nodes))
+    points = measure.from_normal(full)
+    return Lines(points, weights, points[:PLACES, i])
+
+
+def places_along(measure: Measure, i: int) -> tuple[FloatArray, FloatArray]:
+    """Return places (G,) of coordinate i and weights that integrate under it, enough for kinks of a kernel."""
+    z, weights = _rule(measure, i, MANY_PLACES)
+    full = np.zeros((MANY_PLACES, measure.dim))
+    full[:, i] = z
+    return measure.from_normal(full)[:, i], weights
+
+
+def _rule(measure: Measure, i: int, size: int) -> tuple[FloatArray, FloatArray]:
+    """Return the Gauss rule of coordinate i: Legendre in its levels where it is bounded, else Hermite."""
+    if np.isfinite(measure.lower[i]) and np.isfinite(measure.upper[i]):
+        t, weights = np.polynomial.legendre.leggauss(size)
+        return np.asarray(ndtri(0.5 + 0.5 * t)), 0.5 * weights
+    z, weights = np.polynomial.hermite_e.hermegauss(size)
+    return z, weights / weights.sum()
+
+
+def line_nodes(measure: Measure, size: int) -> tuple[FloatArray, FloatArray]:
+    """Return evenly spread nodes (size, d) for lines, in two independent halves, and weights that sum to one in each.
+
+    They are the same in every call, and are given in coordinates in which the measure is standard normal.
+    """
+    halves = [cube_points(measure.dim, size // 2, np.random.default_rng([5, half])) for half in (0, 1)]
+    weights = np.concatenate([balanced(measure, half) for half in halves])
+    return normal_points(np.concatenate(halves)), weights
+
+
+def normal_points(u: FloatArray) -> FloatArray:
+    """Return the normal quantiles of points of the unit cube."""
+    return np.asarray(ndtri(np.clip(u, 2.0**-54, 1.0 - 2.0**-53)))

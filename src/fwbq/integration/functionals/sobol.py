@@ -1,0 +1,322 @@
+"""Sobol indices: how much of the variance of f each input makes, alone and with the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import _html
+from ..._threads import one_blas_thread
+from ...measures import Measure
+from ...posterior import Estimate
+from ..fitted import Conditioned, FittedProcess
+from .exact import ExactEffects
+from .grid import Lines, line_nodes, lines_along, normal_points, places_along
+from .nodes import cube_points
+from .paths import Bundle
+from .sampled import Sampled
+from .statistics import variance
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+FloatArray = NDArray[np.float64]
+
+#: Lines through nodes on which the mean of the process and the functions drawn from it are evaluated, and pairs of
+#: nodes for the expected variance of what the process leaves open.
+_LINES, _DRAWN_LINES, _PAIRS = 512, 64, 256
+
+
+@dataclass(frozen=True, eq=False)
+class SobolIndices:
+    r"""First-order and total sensitivity indices of each input, for inputs that are independent.
+
+    .. math::
+        S_i = \frac{\mathrm{Var}\, E[f \mid x_i]}{\mathrm{Var} f}, \qquad
+        T_i = 1 - \frac{\mathrm{Var}\, E[f \mid x_{-i}]}{\mathrm{Var} f}.
+
+    Attributes
+    ----------
+    first : Estimate
+        S_i: (d,), or (m, d) for m columns of f.
+    total : Estimate
+        T_i.
+    names : tuple of str
+        Names of the inputs.
+
+    Examples
+    --------
+    >>> import numpy as np, fwbq
+    >>> f = lambda x: 3.0 * x[:, 0] + x[:, 1]
+    >>> found = fwbq.integrate(f, fwbq.Uniform([0.0, 0.0], [1.0, 1.0]), n=30, rng=0).sobol()
+    >>> bool(np.allclose(found.first.mean, [0.9, 0.1], atol=0.01))
+    True
+    """
+
+    first: Estimate
+    total: Estimate
+    names: tuple[str, ...]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each input: both indices with standard deviation and 95 % interval."""
+        import pandas as pd
+
+        columns: dict[str, Any] = {}
+        shape = np.shape(self.first.mean)
+        if len(shape) > 1:
+            columns["integral"] = np.repeat(np.arange(1, shape[0] + 1), shape[1])
+        columns["input"] = list(self.names) * (shape[0] if len(shape) > 1 else 1)
+        for kind, estimate in (("first", self.first), ("total", self.total)):
+            low, high = estimate.interval(0.95)
+            parts = {"": estimate.mean, "_sd": estimate.sd, "_lower": low, "_upper": high}
+            columns |= {f"{kind}{suffix}": np.ravel(part) for suffix, part in parts.items()}
+        return pd.DataFrame(columns)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw both indices of each input as bars with their 95 % intervals; see :func:`fwbq.plots.sobol`."""
+        from ...plots import sobol
+
+        return sobol(self, ax)
+
+    def _repr_html_(self) -> str:
+        """Return a small table, for notebooks."""
+        frame = self.to_frame()
+        rows = [[f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row] for row in frame.to_numpy()]
+        return _html.grid(list(frame.columns), rows, title="Sobol indices")
+
+    def __repr__(self) -> str:
+        if np.ndim(self.first.mean) > 1:
+            return f"SobolIndices({len(self.names)} inputs of {len(self.first.mean)} integrals)"
+        shown = [
+            f"{name}: {a:.3f} ± {b:.2g}, {c:.3f} ± {e:.2g}"
+            for name, a, b, c, e in zip(
+                self.names, self.first.mean, self.first.sd, self.total.mean, self.total.sd, strict=True
+            )
+        ]
+        return f"SobolIndices(first order and total of {'; '.join(shown)})"
+
+
+@dataclass(frozen=True, eq=False)
+class MainEffects:
+    """E[f | x_i], the mean of f when one input is held and the others vary, with bands.
+
+    Attributes
+    ----------
+    places : list of (G,) array
+        Values of each input.
+    effects : list of Estimate
+        The mean of f there, (G,) each.
+    names : tuple of str
+        Names of the inputs.
+    """
+
+    places: list[FloatArray]
+    effects: list[Estimate]
+    names: tuple[str, ...]
+
+
+def independent(measure: Measure) -> Measure:
+    """Return the measure, or refuse one whose coordinates depend on each other."""
+    if measure.factors is None:
+        raise ValueError(
+            f"`sobol` needs inputs that are independent, and those of this {type(measure).__name__} are not: what one "
+            "input explains is then partly explained by others, and the indices do not add up to the variance. Write "
+            "f as a function of independent inputs, e.g. of the whitened coordinates of a Gaussian"
+        )
+    return measure
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """Parts of the variance for D functions: V (D,), and first-order and total parts of each input (D, d).
+
+    The errors (d,) are those that the nodes make, for the first function.
+    """
+
+    whole: FloatArray
+    first: FloatArray
+    total: FloatArray
+    first_error: FloatArray
+    total_error: FloatArray
+
+    def halves(self) -> tuple[_Parts, _Parts]:
+        """Return the parts of the first half of the functions, and of the second."""
+        size = len(self.whole) // 2
+        one, other = (
+            replace(self, whole=self.whole[rows], first=self.first[rows], total=self.total[rows])
+            for rows in (slice(size), slice(size, None))
+        )
+        return one, other
+
+
+@one_blas_thread
+def sobol_indices(sampled: Sampled, measure: Measure, names: tuple[str, ...]) -> SobolIndices:
+    r"""Return the indices, averaged over functions f = m + g that the process leaves possible.
+
+    Every part of the variance is a quadratic functional Q of f with E Q(f) = Q(m) + E Q(g). The first is computed on
+    many lines along each input (for main effects by one-dimensional integrals, where kernel and measure allow), the
+    second from the covariance of g between pairs of nodes that share one input, or all but one. The spread is that of
+    functions drawn from the process, widened as the error of the integral is.
+    """
+    process = sampled.process
+    many, few = line_nodes(measure, _LINES), line_nodes(measure, _DRAWN_LINES)
+    generator = np.random.default_rng(6)
+    draws: dict[str, list[FloatArray]] = {"first": [], "total": []}
+    centres: dict[str, list[FloatArray]] = {"first": [], "total": []}
+    for bundle, at_nodes in zip(sampled.paths.bundles, sampled.means, strict=True):
+        mean = _of_lines(measure, *many, partial(_mean, bundle, process))
+        exact = _exact(bundle.member, process, measure)
+        mean = mean if exact is None else replace(mean, first=exact, first_error=np.zeros(measure.dim))
+        left = _expected(bundle.member, process, measure)
+        whole = variance(at_nodes[:, None], sampled.nodes.weights) + bundle.member.amplitude * left.whole
+        wider = sampled.widening * bundle.member.widening
+        whole_error = sampled.error_of_nodes(variance, at_nodes)
+        drawn, open_part = _of_lines(measure, *few, partial(_functions, bundle, process)).halves()
+        for kind in ("first", "total"):
+            middle = _ratio(getattr(mean, kind) + bundle.member.amplitude * getattr(left, kind), whole)
+            each = _ratio(getattr(drawn, kind), drawn.whole)
+            safe = np.where(whole > 0.0, whole, 1.0)
+            noise = np.hypot(getattr(mean, f"{kind}_error"), middle[0] * whole_error) / safe
+            noise = noise * generator.standard_normal((len(each), 1))
+            moved = middle + wider * (each - each.mean(axis=0)) + noise
+            # An input without effect has an effect m_i of the mean that is the error of the process: no larger than
+            # those of g. Where that is so, the index may be zero, which draws m_i + g_i never are.
+            largest = np.quantile(getattr(open_part, kind), 0.975, axis=0) * wider**2
+            draws[kind].append(np.where(getattr(mean, kind) <= largest, _down_to_zero(moved), moved))
+            centres[kind].append(np.broadcast_to(middle, each.shape))
+    first, total = (
+        Estimate.from_draws(
+            np.concatenate(draws[kind]), np.concatenate(centres[kind]).mean(axis=0), lower=0.0, upper=1.0
+        )
+        for kind in ("first", "total")
+    )
+    return SobolIndices(first, total, names)
+
+
+def _down_to_zero(draws: FloatArray) -> FloatArray:
+    """Return draws (D, d) with the least twentieth of each column set to zero."""
+    return np.where(draws <= np.quantile(draws, 0.05, axis=0), 0.0, draws)
+
+
+def _exact(member: Conditioned, process: FittedProcess, measure: Measure) -> FloatArray | None:
+    """Return the first-order parts (1, d) of the mean by one-dimensional integrals, where kernel and measure allow."""
+    frame = process.frame
+    if frame.whitening is not None or frame.warp is not None or (frame.original and frame.original.latent is not None):
+        return None
+    effects = ExactEffects.of(member, measure)
+    if effects is None:
+        return None
+    parts = []
+    for i in range(measure.dim):
+        places, weights = places_along(measure, i)
+        effect = effects.along(i, places)
+        parts.append(weights @ (effect - weights @ effect) ** 2)
+    return np.array([parts])
+
+
+@one_blas_thread
+def main_effects(sampled: Sampled, measure: Measure, names: tuple[str, ...]) -> MainEffects:
+    """Return the main effects on places along each input."""
+    nodes, weights = line_nodes(measure, _DRAWN_LINES)
+    places, effects = [], []
+    for i in range(measure.dim):
+        lines = lines_along(measure, i, nodes)
+        u = sampled.process.natural(lines.points)
+        draws = []
+        for bundle in sampled.paths.bundles:
+            mean, parts, _ = bundle(u)
+            values = lines.split(mean[:, None] + sampled.widening * bundle.member.widening * parts)
+            draws.append(np.einsum("n,ngd->dg", 0.5 * weights, values))
+        stacked = np.concatenate(draws)
+        order = np.argsort(lines.places)
+        places.append(lines.places[order])
+        effects.append(Estimate.from_draws(stacked[:, order], stacked.mean(axis=0)[order]))
+    return MainEffects(places, effects, names)
+
+
+def _mean(bundle: Bundle, process: FittedProcess, x: FloatArray) -> FloatArray:
+    """Return the mean of the process at points x (q, d), as one function (q, 1)."""
+    return bundle.member.mean(process.natural(x))[:, None]
+
+
+def _functions(bundle: Bundle, process: FittedProcess, x: FloatArray) -> FloatArray:
+    """Return the functions f = m + g that were drawn, and then the g alone, (q, 2 D)."""
+    mean, draws, _ = bundle(process.natural(x))
+    return np.concatenate([mean[:, None] + draws, draws], axis=1)
+
+
+def _of_lines(
+    measure: Measure, nodes: FloatArray, weights: FloatArray, f: Callable[[FloatArray], FloatArray]
+) -> _Parts:
+    """Return the parts of the variance of functions f: points (q, d) -> (q, D).
+
+    The nodes are two blocks, independent of each other. The main effect on a block differs from the true one by what
+    interactions leave in the mean over the block; the product of two of them has no such part in expectation.
+    """
+    rows: dict[str, list[FloatArray]] = {"first": [], "total": [], "whole": [], "first_error": [], "total_error": []}
+    ways = np.split(weights, 2)
+    for i in range(measure.dim):
+        lines: Lines = lines_along(measure, i, nodes)
+        values = lines.split(f(lines.points))
+        along = np.einsum("g,ngd->nd", lines.weights, values)
+        within = np.einsum("g,ngd->nd", lines.weights, (values - along[:, None, :]) ** 2)
+        one, other = (np.tensordot(w, half, axes=1) for w, half in zip(ways, np.split(values, 2), strict=True))
+        one, other = one - lines.weights @ one, other - lines.weights @ other
+        totals = [w @ half for w, half in zip(ways, np.split(within, 2), strict=True)]
+        rows["first"].append(np.maximum(lines.weights @ (one * other), 0.0))
+        rows["total"].append(np.maximum(0.5 * (totals[0] + totals[1]), 0.0))
+        rows["whole"].append(rows["total"][-1] + variance(along, 0.5 * weights))
+        # Two blocks say of the error that it is about half their difference.
+        rows["first_error"].append(0.25 * np.abs(lines.weights @ (one[:, 0] ** 2 - other[:, 0] ** 2)))
+        rows["total_error"].append(0.5 * np.abs(totals[0][0] - totals[1][0]))
+    return _Parts(
+        np.mean(rows["whole"], axis=0),
+        np.array(rows["first"]).T,
+        np.array(rows["total"]).T,
+        np.array(rows["first_error"]),
+        np.array(rows["total_error"]),
+    )
+
+
+def _expected(member: Conditioned, process: FittedProcess, measure: Measure) -> _Parts:
+    """Return the expected parts of the variance of g, the process less its mean, relative to the amplitude.
+
+    With x and y independent nodes, and x_i y the point that has coordinate i of x and the others of y,
+
+    V: E c(x, x) - E c(x, y),  first: E c(x, x_i y) - E c(x, y),  total: E c(x, x) - E c(x, y_i x).
+    """
+    d = measure.dim
+    both = normal_points(cube_points(2 * d, _PAIRS, np.random.default_rng(8)))
+    x, y = both[:, :d], both[:, d:]
+    u = process.natural(measure.from_normal(x))
+    at = member.predict(u)
+
+    def covariance(other: FloatArray) -> float:
+        v = process.natural(measure.from_normal(other))
+        there = member.predict(v)
+        prior = np.diagonal(member.kernel(u, v))
+        gain = np.einsum("nq,nq->q", at.known, there.known) - np.einsum("pq,pq->q", at.unknown, there.unknown)
+        return float(np.mean(prior - gain))
+
+    own = float(np.mean(at.variance(member.kernel.diag(u))))
+    apart = covariance(y)
+    first, total = [], []
+    for i in range(d):
+        shared, changed = y.copy(), x.copy()
+        shared[:, i], changed[:, i] = x[:, i], y[:, i]
+        first.append(max(covariance(shared) - apart, 0.0))
+        total.append(max(own - covariance(changed), 0.0))
+    none = np.zeros(d)
+    return _Parts(np.array([max(own - apart, 0.0)]), np.array([first]), np.array([total]), none, none)
+
+
+def _ratio(parts: FloatArray, whole: FloatArray) -> FloatArray:
+    """Return parts (D, d) over the whole (D,); zero where f does not vary."""
+    safe = np.where(whole > 0.0, whole, 1.0)
+    return np.where(whole[:, None] > 0.0, np.clip(parts / safe[:, None], 0.0, 1.0), 0.0)
