@@ -197,7 +197,7 @@ def test_a_spreadsheet_is_not_a_table(tmp_path):
 def test_replicates_are_averaged_when_asked():
     second = [row.rsplit(",", 1)[0] + ",2.0,2" for row in ROWS[1:]]
     rows = [ROWS[0] + ",replicate", *(row + ",1" for row in ROWS[1:]), *second]
-    with pytest.raises(ValueError, match='pass replicates="mean"'):
+    with pytest.raises(ValueError, match='pass `replicates="mean"`'):
         read(rows)
     np.testing.assert_allclose(read(rows, replicates="mean").phospho, [1.5, 1.4, 1.25])
 

@@ -6,6 +6,7 @@ import tarfile
 import numpy as np
 import pytest
 
+import fwbq
 from fwbq.chema import Dataset, hpn_dream
 from fwbq.chema.archive import download
 from fwbq.chema.midas import read_midas
@@ -193,3 +194,19 @@ def test_an_archive_of_another_digest_is_not_downloaded(tmp_path, offline):
 def test_what_no_index_offers_is_named(tmp_path, offline):
     with pytest.raises(RuntimeError, match="No matching distribution found for no-such-package"):
         download("no-such-package", "1.0", "0" * 64, tmp_path)
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("time,variable,value,value\n0,S,1,2\n")
+    with pytest.raises(ValueError, match="has the column 'value' more than once"):
+        fwbq.chema.Dataset.from_csv(path)
+
+
+def test_models_are_named_without_types_of_numpy():
+    data = fwbq.chema.Dataset.example()
+    with pytest.raises(ValueError, match=r"the model \('E1', 'E1'\) has an enzyme twice"):
+        data.columns(np.array([0, 0]))
+    still = fwbq.chema.Dataset(np.arange(5.0), np.ones(5), np.ones(5), np.ones((5, 2)), names=["A", "B"])
+    with pytest.raises(ValueError, match=r"the model of the enzymes \(0,\), counted from 0, at K ="):
+        fwbq.chema.log_likelihood(still, ("A",), np.ones((1, 2)))

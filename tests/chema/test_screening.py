@@ -7,7 +7,7 @@ from scipy.special import logsumexp
 from fwbq.chema import Dataset, KineticFamily, pairs, prior, screening
 from fwbq.chema.survivors import ScreenRules, named
 from fwbq.selection.nodes import nodes
-from fwbq.studies import calibration
+from studies import calibration
 
 
 @pytest.fixture(scope="module")

@@ -11,10 +11,10 @@ from fwbq import chema
 from fwbq.designs import Spread
 from fwbq.kernels import Matern52
 from fwbq.selection import Evidences, LogScale, Standard, map_probabilities, map_probability
-from fwbq.selection.log_process import LogProcess, _bounded_mean, _objective, fitted, levelled, widening
+from fwbq.selection.log_process import LogProcess, _objective, fitted, levelled, widening
 from fwbq.selection.map_probability import leader
 from fwbq.selection.nodes import nodes
-from fwbq.studies import calibration
+from studies import calibration
 
 
 def mixed() -> Evidences:
@@ -386,12 +386,3 @@ def test_coordinates_that_do_not_fit_are_refused():
     model = fwbq.Model(lambda x: x[:, 0], measure, coordinates=LogScale(1.0))
     with pytest.raises(ValueError, match=r"`coordinates` must map"):
         fwbq.compare_models({"m": model}, progress=False)
-
-
-def test_the_bounded_variance_is_averaged_for_any_number_of_models():
-    rng = np.random.default_rng(0)
-    spread, amplitude = rng.uniform(size=5000), rng.exponential(10.0, 300)
-    share = rng.dirichlet(np.ones(5000), 300).T
-    expected = np.array([np.minimum(a * spread, 4.0) @ p for a, p in zip(amplitude, share.T, strict=True)])
-    # Sums of 5,000 positive terms, each rounded: 5,000 times 1e-16 at most.
-    np.testing.assert_allclose(_bounded_mean(spread, amplitude, share), expected, rtol=1e-12)

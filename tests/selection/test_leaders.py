@@ -11,7 +11,7 @@ from fwbq.selection.leaders import telling_nodes
 from fwbq.selection.log_process import LogProcess, exponentiated, levelled, regression
 from fwbq.selection.map_probability import map_probabilities
 from fwbq.selection.nodes import Nodes
-from fwbq.studies import calibration
+from studies import calibration
 
 KERNEL = Matern52([0.8, 1.2])
 
@@ -79,7 +79,7 @@ def test_points_for_the_leaders_make_their_evidences_accurate(tmp_path):
 
     def run(spread=None, journal=None):
         return compare_families(
-            [family], Options(stages=(50, 100), rng=0, progress=False, journal=journal), spread=spread
+            [family], Options.of(stages=(50, 100), rng=0, progress=False, journal=journal), spread=spread
         )
 
     spread, chosen = run(), run(spread=50, journal=tmp_path / "race.db")

@@ -94,7 +94,7 @@ def test_evidence_of_one_model():
         ({"measure": stats.norm(), "scale": 1.0}, "`scale` goes with a log joint"),
         ({"dim": 2, "scale": -1.0}, "`scale` must be positive"),
         ({"dim": 2, "coordinates": fwbq.selection.LogScale([1.0, 1.0])}, "`coordinates` go with a `measure`"),
-        ({"measure": 3.0}, "`measure` must be a Measure"),
+        ({"measure": 3.0}, "`measure` must be a distribution"),
         ({"dim": 2, "variables": 3.0}, "`variables`"),
     ],
 )
@@ -136,7 +136,7 @@ def test_arviz_sees_the_variables():
     found = model.evidence(n=30, rng=0)
     data = found.to_arviz(50, variables=model.variables, rng=0).posterior
     assert data["slope"].dims == ("chain", "draw")
-    assert data["pair"].shape == (1, 50, 2, 2)
+    assert data["pair"].shape == (4, 50, 2, 2)
     np.testing.assert_array_equal(data["pair"][0, :, 0, 1], data["slope"][0])
     with pytest.raises(ValueError, match="leave `names` out"):
         found.to_arviz(50, variables=model.variables, names=["a", "b"])
@@ -216,6 +216,24 @@ def test_a_function_of_many_points_is_called_with_nothing_else():
     assert all(len(shape) == 2 for shape in shapes) and sum(shape[0] for shape in shapes) == 20
 
 
+def test_a_function_of_one_point_that_fails_is_not_tried_with_many_again():
+    shapes = []
+
+    def one(x):
+        shapes.append(x.shape)
+        if float(x[0]) > 0.5:
+            raise RuntimeError("the solver gave up")
+        return -(float(x[0]) ** 2)
+
+    model = fwbq.Model(one, fwbq.Gaussian([0.0], [[1.0]]))
+    with pytest.raises(RuntimeError):
+        model(np.array([[0.0], [0.1], [1.0]]))
+    assert shapes == [(3, 1), (1,), (1,), (1,)]
+    shapes.clear()
+    np.testing.assert_array_equal(model(np.array([[0.2], [0.3]])), [-(0.2**2), -(0.3**2)])
+    assert shapes == [(1,), (1,)]
+
+
 @pytest.mark.parametrize("options", [{}, {"evidence": "linear"}])
 def test_a_failure_names_the_model_and_its_own_parameters(options):
     prior = fwbq.Gaussian([0.0, 0.0], np.eye(2))
@@ -231,3 +249,83 @@ def test_a_failure_names_the_model_and_its_own_parameters(options):
     assert "model 'breaks'" in str(caught.value) and "vectorized" not in str(caught.value)
     for failure in caught.value.failures:
         assert failure.point.shape == (2,) and failure.point[0] > 0.5
+
+
+# Gradients
+
+
+def with_gradient(theta):
+    r = Y - theta @ features(theta.shape[1]).T
+    return log_likelihood(theta), r @ features(theta.shape[1]) / NOISE**2
+
+
+def one_with_gradient(theta):
+    values, gradients = with_gradient(theta[None])
+    return values[0], gradients[0]
+
+
+@pytest.mark.parametrize("f", [with_gradient, one_with_gradient])
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_a_model_with_gradients_is_called_for_values_or_for_both(f, n):
+    model = fwbq.Model(f, fwbq.Gaussian(np.zeros(2), WIDTH**2 * np.eye(2)), gradient=True)
+    x = np.random.default_rng(0).normal(size=(n, 2))
+    values, gradients = model.with_gradients(x)
+    np.testing.assert_allclose(values, log_likelihood(x), rtol=1e-13)
+    np.testing.assert_allclose(gradients, with_gradient(x)[1], rtol=1e-12)
+    np.testing.assert_array_equal(model(x), values)
+
+
+def test_what_is_no_pair_of_values_and_gradients_is_told():
+    prior = fwbq.Gaussian(np.zeros(2), np.eye(2))
+    with pytest.raises(TypeError, match=r"`log_integrand` must return values and gradients: it returned ndarray"):
+        fwbq.Model(log_likelihood, prior, gradient=True)(np.zeros((3, 2)))
+    with pytest.raises(ValueError, match="`gradient=True`"):
+        fwbq.Model(log_likelihood, prior).with_gradients(np.zeros((3, 2)))
+
+
+@pytest.mark.parametrize("race", [True, False])
+def test_models_with_gradients_beside_models_without(race):
+    def prior(k):
+        return fwbq.Gaussian(np.zeros(k), WIDTH**2 * np.eye(k))
+
+    models = {
+        "line, values": fwbq.Model(log_likelihood, prior(2)),
+        "constant": fwbq.Model(one_with_gradient, prior(1), gradient=True),
+        "line": fwbq.Model(with_gradient, prior(2), gradient=True),
+        "line again": fwbq.Model(one_with_gradient, prior(2), gradient=True, vectorized=False),
+        "cubic": fwbq.Model(with_gradient, prior(4), gradient=True),
+    }
+    found = fwbq.compare_models(models, n=60, race=race, rng=0)
+    assert found.names == tuple(models)
+    for name, k in zip(models, (2, 1, 2, 2, 4), strict=True):
+        low, high = found.log_evidence_interval(name, 0.999)
+        assert low - 1e-9 <= exact(k) <= high + 1e-9, name
+    assert found.best.startswith("line")
+
+
+def test_a_comparison_with_gradients_is_resumed_from_its_journal(tmp_path):
+    calls = []
+
+    def counted(theta):
+        calls.append(len(theta))
+        return with_gradient(theta)
+
+    models = {k: fwbq.Model(counted, fwbq.Gaussian(np.zeros(k), 25.0), gradient=True) for k in (2, 3)}
+    options = {"n": 40, "rng": 0, "journal": tmp_path / "run.db", "tag": "polynomials", "race": False}
+    one = fwbq.compare_models(models, **options)
+    before = len(calls)
+    other = fwbq.compare_models(models, **options)
+    assert len(calls) == before
+    assert [one.log_evidence(k) for k in models] == [other.log_evidence(k) for k in models]
+
+
+def test_wrong_gradients_in_a_comparison_name_the_model():
+    def wrong(theta):
+        values, gradients = with_gradient(theta)
+        return values, -gradients
+
+    prior = fwbq.Gaussian(np.zeros(2), WIDTH**2 * np.eye(2))
+    models = {f.__name__: fwbq.Model(f, prior, gradient=True) for f in (with_gradient, wrong)}
+    with pytest.raises(fwbq.WrongGradient) as caught:
+        fwbq.compare_models(models, n=40, rng=0)
+    assert caught.value.__notes__ == ["in model 'wrong'"]

@@ -52,16 +52,59 @@ def test_the_density_is_the_joint_density(normal):
 
 
 def test_evidence_and_draws(normal):
-    model = fwbq.Model.from_pymc(normal)
+    model = fwbq.Model.from_pymc(normal, gradient=False)
     found = model.evidence(n=60, rng=0)
     same = np.kron(np.eye(2), np.ones((2, 2)))
     cov = 4.0 * np.ones((4, 4)) + same + 0.25 * np.eye(4)
     # A Gaussian integral is found to the last digits but for those that PyMC's constants lack.
     assert abs(found.log_evidence - stats.multivariate_normal(np.full(4, 0.5), cov).logpdf(Y)) < 1e-6
     data = found.to_arviz(500, variables=model.variables, rng=1).posterior
-    assert data["effect"].shape == (1, 500, 2)
+    assert data["effect"].shape == (4, 500, 2)
     assert set(data.data_vars) == {"shift", "effect", "total"}
     np.testing.assert_allclose(data["total"], data["shift"].to_numpy()[..., None] + data["effect"], atol=1e-12)
+
+
+def gaussian_evidence():
+    same = np.kron(np.eye(2), np.ones((2, 2)))
+    return stats.multivariate_normal(np.full(4, 0.5), 4.0 * np.ones((4, 4)) + same + 0.25 * np.eye(4)).logpdf(Y)
+
+
+def test_gradients_are_those_of_the_values(normal, bounded):
+    for pymc_model in (normal, bounded):
+        model = fwbq.Model.from_pymc(pymc_model)
+        assert model.gradient
+        x = np.random.default_rng(0).normal(size=(3, 3))
+        values, gradients = model.with_gradients(x)
+        np.testing.assert_array_equal(values, model(x))
+        h = 1e-5
+        for i in range(3):
+            step = h * np.eye(3)[i]
+            slope = (model(x + step) - model(x - step)) / (2.0 * h)
+            # Rounding of values of about ten is 1e-15 of them, over 2e-5; third derivatives of ten, times 1e-10.
+            np.testing.assert_allclose(gradients[:, i], slope, atol=1e-7)
+
+
+def test_evidence_from_gradients(normal):
+    found = fwbq.Model.from_pymc(normal).evidence(n=60, rng=0)
+    assert found.success
+    assert abs(found.log_evidence - gaussian_evidence()) < 4.0 * found.sd < 0.02
+    assert "values and gradients" in found.status
+
+
+def test_a_function_without_a_gradient_is_told_the_remedy():
+    import pytensor.tensor as pt
+    from pytensor.compile.ops import wrap_py
+
+    @wrap_py(itypes=[pt.dscalar], otypes=[pt.dscalar])
+    def black_box(x):
+        return np.array(2.0 * x)
+
+    with pm.Model() as model:
+        level = pm.Normal("level")
+        pm.Normal("y", black_box(level), 1.0, observed=0.5)
+    with pytest.raises(ValueError, match="pass `gradient=False`"):
+        fwbq.Model.from_pymc(model)
+    assert not fwbq.Model.from_pymc(model, gradient=False).gradient
 
 
 def test_transformed_parameters_have_their_jacobian(bounded):
@@ -106,8 +149,8 @@ def test_it_can_be_sent_to_other_processes(normal):
 def test_a_journal_asks_for_a_tag(normal, tmp_path):
     model = fwbq.Model.from_pymc(normal)
     with pytest.raises(TypeError, match="Pass `tag`"):
-        model.evidence(n=20, journal=tmp_path / "run.db")
-    once, again = (model.evidence(n=20, journal=tmp_path / "run.db", tag="normal") for _ in range(2))
+        model.evidence(n=40, journal=tmp_path / "run.db")
+    once, again = (model.evidence(n=40, journal=tmp_path / "run.db", tag="normal") for _ in range(2))
     assert once.log_evidence == again.log_evidence
 
 
@@ -126,3 +169,12 @@ def test_what_is_no_density_on_all_of_space_is_refused():
         fwbq.Model.from_pymc(empty)
     with pytest.raises(TypeError, match=r"`model` must be a pymc\.Model, got int"):
         fwbq.Model.from_pymc(3)
+
+
+def test_a_pymc_model_in_place_of_a_function_is_answered():
+    with pm.Model() as model:
+        pm.Normal("x")
+    with pytest.raises(TypeError, match=r"use fwbq.Model.from_pymc\(model\).evidence"):
+        fwbq.evidence(model)
+    with pytest.raises(TypeError, match=r"give fwbq.Model.from_pymc\(model\)"):
+        fwbq.compare_models({"a": model})

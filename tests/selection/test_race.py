@@ -15,7 +15,7 @@ import fwbq
 from fwbq import _files, chema
 from fwbq.evaluation import EvaluationError, JournalError
 from fwbq.selection import Comparison, Earlier, LogScale, Options, Standard, compare_families
-from fwbq.studies import calibration
+from studies import calibration
 
 PRIOR = fwbq.Gaussian([0.0], [[1.0]])
 
@@ -168,7 +168,7 @@ def test_what_cannot_win_by_earlier_evidences_is_not_evaluated(kinetic, race):
     families = [chema.KineticFamily(data, tuple(m for m in kinetic.names if len(m) == size)) for size in (0, 1, 2)]
     # Of the models without and with one enzyme nothing is known.
     earlier = [None, None, Earlier(kinetic.evidences.take(np.arange(27, 352)), 40)]
-    found = compare_families(families, Options(stages=(60,), race=race, rng=0, progress=False), earlier=earlier)
+    found = compare_families(families, Options.of(stages=(60,), race=race, rng=0, progress=False), earlier=earlier)
     assert found.names == kinetic.names and found.best == kinetic.best
     out = found.points == 40
     assert not out[:27].any() and out.any() == race
@@ -359,6 +359,26 @@ def test_a_journal_answers_for_what_was_done(tmp_path):
     same(longer, run(models, n=60))
 
 
+def test_without_a_seed_a_journal_answers_too(tmp_path):
+    calls = []
+
+    def f(x):
+        calls.append(len(x))
+        return -2.0 * np.sum((x - 0.3) ** 2, axis=1)
+
+    models = {"f": fwbq.Model(f, fwbq.Gaussian([0.0, 0.0], np.eye(2)))}
+    path = tmp_path / "run.db"
+    first = fwbq.compare_models(models, n=30, journal=path, tag="f", progress=False)
+    spent = sum(calls)
+    same(first, fwbq.compare_models(models, n=30, journal=path, tag="f", progress=False))
+    assert sum(calls) == spent
+
+
+def test_an_open_journal_is_refused(tmp_path):
+    with fwbq.Journal(tmp_path / "run.db", {}) as journal, pytest.raises(TypeError, match="`journal` of a comparison"):
+        run(scaled(1.0), n=10, journal=journal)
+
+
 def scaled(a, vectorized=True):
     if vectorized:
         return {"m": fwbq.Model(lambda x: -a * x[:, 0] ** 2, PRIOR)}
@@ -475,11 +495,14 @@ def test_tables(kinetic):
 
 def test_bayes_factors_are_differences():
     found = run({c: bump(c) for c in (0.0, 1.0)}, n=30, race=False)
-    middle, low, high = found.bayes_factor(0.0, 1.0)
-    assert low <= exact(0.0) - exact(1.0) <= high
-    back = found.bayes_factor(1.0, 0.0)
-    assert middle == pytest.approx(-back[0], abs=0.2 * (high - low)) and low < middle < high
-    assert middle == pytest.approx(found.log_evidence(0.0) - found.log_evidence(1.0), abs=0.2 * (high - low))
+    log = found.log_bayes_factor(0.0, 1.0)
+    low, high = log.interval(0.95)
+    assert low <= exact(0.0) - exact(1.0) <= high and low < log.mean < high
+    assert log.mean == found.log_evidence(0.0) - found.log_evidence(1.0)
+    assert found.log_bayes_factor(1.0, 0.0).mean == -log.mean
+    factor = found.bayes_factor(0.0, 1.0)
+    assert factor.mean == pytest.approx(np.exp(log.mean), rel=1e-12)
+    assert factor.interval(0.95) == pytest.approx((np.exp(low), np.exp(high)), rel=1e-12)
 
 
 def test_stages_can_be_looked_back_at(kinetic):
@@ -541,8 +564,20 @@ def test_saved_comparisons_come_back_to_the_bit(tmp_path, kinetic):
         (lambda d: d.update(settings=[]), "settings is not a dictionary"),
         (lambda d: d.update(status=None), "status is not a text"),
         (lambda d: d.update(rest=[1]), "rest is not a number of models"),
-        (lambda d: d.update(version=3), "has version 3; this fwbq reads up to 2"),
+        (lambda d: d.update(version=3), "has version 3; this fwbq reads version 2"),
         (lambda d: d.update(version=True), "has version True"),
+        (lambda d: d["evidences"].update(centre=[10**400, 2.0]), "it holds a whole number of 401 digits"),
+        (lambda d: d["evidences"].update(centre=[float("nan"), 2.0]), "a posterior of the evidences is none"),
+        (lambda d: d["evidences"].update(centre=[float("inf"), 2.0]), "a posterior of the evidences is none"),
+        (lambda d: d["evidences"].update(scale=[float("nan"), 2.0]), "a posterior of the evidences is none"),
+        (lambda d: d["evidences"].update(scale=[float("inf"), 2.0]), "a posterior of the evidences is none"),
+        (lambda d: d["evidences"].update(df=[float("nan"), 2.0]), "a posterior of the evidences is none"),
+        (lambda d: d["evidences"].update(offset=[float("nan"), 2.0]), "a posterior of the evidences is none"),
+        (
+            lambda d: d["stages"][0]["evidences"].update(scale=[float("nan"), 2.0]),
+            "of the evidences of stage 0 is none",
+        ),
+        (lambda d: d["settings"].update(seed="text"), "the seed is not a whole number"),
     ],
 )
 def test_a_comparison_that_cannot_be_is_refused(tmp_path, change, message):
@@ -552,7 +587,7 @@ def test_a_comparison_that_cannot_be_is_refused(tmp_path, change, message):
     content = _files.unsealed(json.loads(path.read_text()))
     change(content)
     path.write_text(json.dumps(content))
-    if "version" not in message:  # without a checksum nothing of it is believed
+    if "version" not in message and "digits" not in message:  # without a checksum nothing of it is believed
         with pytest.raises(ValueError, match="its checksum is missing or does not fit"):
             Comparison.load(path)
     path.write_text(_files.seal(content))
@@ -561,13 +596,15 @@ def test_a_comparison_that_cannot_be_is_refused(tmp_path, change, message):
     assert str(error.value).endswith("pass a .json file written by Comparison.save(path)")
 
 
-def test_a_comparison_saved_before_there_were_checksums_is_read(tmp_path):
+def test_no_version_is_believed_without_a_checksum(tmp_path):
     path = tmp_path / "comparison.json"
     comparison = run({"a": bump(0.0), "b": bump(1.0)}, n=10)
     comparison.save(path)
     content = _files.unsealed(json.loads(path.read_text()))
-    path.write_text(json.dumps(content | {"version": 1}))
-    same(Comparison.load(path), comparison)
+    for version in (1, 2):
+        path.write_text(json.dumps(content | {"version": version}))
+        with pytest.raises(ValueError, match=r"has version 1; this fwbq reads version 2|its checksum is missing"):
+            Comparison.load(path)
 
 
 def test_xarray_and_arviz(kinetic):
@@ -577,7 +614,9 @@ def test_xarray_and_arviz(kinetic):
     np.testing.assert_allclose(data["probability"].sum("model"), 1.0)
     pytest.importorskip("arviz")
     inference = kinetic.to_arviz(draws=50)
-    assert inference.posterior["log_evidence"].shape == (1, 50, 352)
+    assert inference.posterior["log_evidence"].shape == (4, 50, 352)
+    flat = inference.posterior["probability"].values.reshape(200, 352)
+    np.testing.assert_array_equal(flat, kinetic.probabilities(200))
 
 
 def test_draws_are_reproducible_and_seeded(kinetic):
@@ -608,7 +647,9 @@ def test_a_likelihood_that_is_zero_at_every_point_is_not_certain(options):
     assert not found.success and "nothing is known of the evidence" in found.status
     assert "Nothing is known of the evidence of box" in found.summary()
     assert found.to_frame().set_index("model").loc["box", "log_evidence_sd"] == np.inf
-    assert found.bayes_factor("box", "flat") == (-np.inf, -np.inf, np.inf)
+    log = found.log_bayes_factor("box", "flat")
+    assert (log.mean, *log.interval()) == (-np.inf, -np.inf, np.inf)
+    assert found.bayes_factor("box", "flat").interval() == (0.0, np.inf)
     assert found.points[0] == 40
     if not options:  # what is decided rests
         assert found.points[1] == 20

@@ -121,7 +121,7 @@ def columns(model: Iterable[str | int], known: Sequence[str]) -> tuple[int, ...]
         else:
             raise TypeError(f"an enzyme is given by its name or its column index; got {item!r}")
     if len(set(index)) != len(index):
-        fail(f"the model {tuple(model)!r} has an enzyme twice")
+        fail(f"the model {tuple(known[j] for j in index)!r} has an enzyme twice")
     return tuple(index)
 
 
@@ -148,7 +148,7 @@ def time_courses(times: FloatArray, condition: tuple[str, ...]) -> None:
         if len(repeated):
             fail(
                 f"time {repeated[0]:g} appears more than once{where}; average replicates first "
-                '(replicates="mean" when reading a file)'
+                '(`replicates="mean"` when reading a file)'
             )
         if np.any(np.diff(t) <= 0):
             first = int(np.flatnonzero(np.diff(t) <= 0)[0])

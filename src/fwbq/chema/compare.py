@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from math import comb
@@ -13,8 +14,9 @@ import numpy as np
 from .. import _validate
 from .._threads import one_blas_thread
 from ..designs import SBQ, FrankWolfe
+from ..evaluation import entry
 from ..kernels import ExpQuad
-from ..selection import Comparison, Earlier, Family, Options, compare_families
+from ..selection import Comparison, Earlier, Options, compare_families
 from . import _checks
 from .candidates import MOST_MODELS
 from .dataset import Dataset
@@ -46,6 +48,7 @@ _FIRST = 20
 _OWN_WAY = ("prior", "kernel", "design", "budget")
 
 
+@entry
 @one_blas_thread
 def compare(
     dataset: Dataset,
@@ -113,56 +116,98 @@ def compare(
     _validate.choice(method, "method", ("log", *_DESIGNS))
     if method != "log":
         options = _of_the_paper(method, options)
-    if stages is None:
-        most = _validate.count(200 if n is None else n, "n", minimum=3)
-        stages = (*(size for size in (ROUNDS if method == "log" else PAPER_ROUNDS) if size < most), most)
-    listed = None if models is None else [tuple(dataset.columns(model)) for model in models]
-    if listed is not None and not listed:
-        _checks.fail("`models` is empty: leave it out to compare all models, or name some")
-    sizes = _counted(dataset, max_enzymes, listed)
-    if truncated and max(sizes) >= MOST_COLUMNS:
-        _checks.fail(
-            f"`truncated=True` is available for at most {MOST_COLUMNS - 1} enzymes, got a model with {max(sizes)}: "
-            "leave larger models out, or take `truncated=False`"
-        )
-    rules = _rules(dataset, sum(sizes.values()), screen, stages, options)
-    families: list[Family] = []
-    found: list[Survivors] = []
-    earlier: list[Earlier | None] = []
-    for size, count in sizes.items():
-        given = None if listed is None else [model for model in listed if len(model) == size]
-        known = None
-        if rules is not None and count > (rules.top if size > 1 else _MANY):
-            kept = survivors(
-                _screened(dataset, size, given, truncated), rules,
-                executor=options.get("executor"), progress=options.get("progress"),
-            )  # fmt: skip
-            found.append(kept)
-            order = _order(kept, given)
-            given = [tuple(model) for model in kept.models[order].tolist()]
-            known = Earlier(kept.evidences.take(order), kept.rounds[-1]["n"])
-        names = tuple(combinations(dataset.names, size)) if given is None else named(dataset, given)
-        families.append(KineticFamily(dataset, names, truncated))
-        earlier.append(known)
-    deficient = sum(_deficient(family) for family in families if isinstance(family, KineticFamily))
+    stages = _stages(method, n, stages)
+    listed = _listed(dataset, models)
+    counts = _counted(dataset, max_enzymes, listed)
+    if truncated:
+        _check_truncated(max(counts))
+    own = options.pop("settings", {})
+    how = Options.of(n=n, stages=stages, **options)
+    rules = _rules(dataset, sum(counts.values()), screen, stages, how)
+    groups = [_group(dataset, size, count, listed, truncated, rules, how) for size, count in counts.items()]
+    found = [group.screened for group in groups if group.screened is not None]
     settings = {
         "method": method,
         "likelihood": TRUNCATED if truncated else CLOSED_FORM,
         "enzymes": dataset.n_enzymes,
         "max_enzymes": max_enzymes if models is None else None,
-        "rank_deficient_models": deficient,
+        "rank_deficient_models": sum(_deficient(group.family) for group in groups),
     }
-    spread = None
     if rules is not None and found:
         settings |= {"screen": {"top": rules.top, "level": rules.level}, "stages": list(stages)}
-        # What is left has been judged at so many points, and fewer would say less about it.
-        spread = min(each.rounds[-1]["n"] for each in found)
-        stages = tuple(size for size in stages if size >= spread) or stages[-1:]
-    settings |= options.pop("settings", {})
+    spread = _screened_at(found)
     result = compare_families(
-        families, Options(n=n, stages=stages, **options), earlier=earlier, spread=spread, settings=settings
+        [group.family for group in groups],
+        how if spread is None else how.with_stages(tuple(size for size in stages if size >= spread) or stages[-1:]),
+        earlier=[group.earlier for group in groups],
+        spread=spread,
+        settings=settings | own,
     )
     return with_screened(result, found) if found else result
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """The models of one size that are compared, and what the screen found of them, if they were screened."""
+
+    family: KineticFamily
+    screened: Survivors | None = None
+    earlier: Earlier | None = None
+
+
+def _group(
+    dataset: Dataset,
+    size: int,
+    count: int,
+    listed: Sequence[tuple[int, ...]] | None,
+    truncated: bool,
+    rules: ScreenRules | None,
+    how: Options,
+) -> _Group:
+    """Return the models of one size, screened if there are many of them and there are rules for it."""
+    given = None if listed is None else [model for model in listed if len(model) == size]
+    if rules is None or count <= (rules.top if size > 1 else _MANY):
+        names = tuple(combinations(dataset.names, size)) if given is None else named(dataset, given)
+        return _Group(KineticFamily(dataset, names, truncated))
+    calls = how.evaluation
+    models = _screened(dataset, size, given, truncated)
+    kept = survivors(models, rules, executor=calls.executor, progress=calls.progress)
+    order = _order(kept, given)
+    names = named(dataset, [tuple(model) for model in kept.models[order].tolist()])
+    return _Group(
+        KineticFamily(dataset, names, truncated), kept, Earlier(kept.evidences.take(order), kept.rounds[-1]["n"])
+    )
+
+
+def _screened_at(found: Sequence[Survivors]) -> int | None:
+    """Return at how many points the survivors were judged; None without a screen. Fewer would say less about them."""
+    return min((each.rounds[-1]["n"] for each in found), default=None)
+
+
+def _stages(method: str, n: int | None, stages: Sequence[int] | None) -> Sequence[int]:
+    """Return the sizes of the rounds."""
+    if stages is not None:
+        return stages
+    most = _validate.count(200 if n is None else n, "n", minimum=3)
+    return (*(size for size in (ROUNDS if method == "log" else PAPER_ROUNDS) if size < most), most)
+
+
+def _listed(dataset: Dataset, models: Sequence[Iterable[str | int]] | None) -> list[tuple[int, ...]] | None:
+    """Return the models that are given as columns of enzymes; None for all."""
+    if models is None:
+        return None
+    listed = [tuple(dataset.columns(model)) for model in models]
+    if not listed:
+        _checks.fail("`models` is empty: leave it out to compare all models, or name some")
+    return listed
+
+
+def _check_truncated(largest: int) -> None:
+    if largest >= MOST_COLUMNS:
+        _checks.fail(
+            f"`truncated=True` is available for at most {MOST_COLUMNS - 1} enzymes, got a model with {largest}: "
+            "leave larger models out, or take `truncated=False`"
+        )
 
 
 def _of_the_paper(method: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -191,13 +236,10 @@ def _counted(dataset: Dataset, max_enzymes: int, listed: list[tuple[int, ...]] |
 
 
 def _rules(
-    dataset: Dataset, count: int, screen: bool | ScreenRules | None, stages: Sequence[int], options: dict[str, Any]
+    dataset: Dataset, count: int, screen: bool | ScreenRules | None, stages: Sequence[int], how: Options
 ) -> ScreenRules | None:
     """Return by which rules models are screened; None when they are not."""
-    fixed = [f"`{name}`" for name in _OWN_WAY if options.get(name) is not None]
-    fixed += ["`race=False`"] if options.get("race") is False else []
-    fixed += ['`evidence="linear"`'] if options.get("evidence", "log") != "log" else []
-    fixed += ["fewer than three rates of change in a condition"] if min(dataset.n_increments) < 3 else []
+    fixed = _not_screened(dataset, how)
     if screen is None:
         screen = not fixed and count > _MANY
     if screen is False and count > MOST_MODELS:
@@ -213,6 +255,15 @@ def _rules(
         return screen
     rounds = tuple(size for size in stages[:-1] if size >= _FIRST) or (max(4, min(_FIRST, *stages)),)
     return ScreenRules(rounds, adapt=True)
+
+
+def _not_screened(dataset: Dataset, how: Options) -> list[str]:
+    """Return what keeps models from being screened, in words."""
+    fixed = [f"`{name}`" for name in _OWN_WAY if getattr(how, name) is not None]
+    fixed += ["`race=False`"] if not how.race else []
+    fixed += ['`evidence="linear"`'] if how.evidence != "log" else []
+    fixed += ["fewer than three rates of change in a condition"] if min(dataset.n_increments) < 3 else []
+    return fixed
 
 
 def _screened(dataset: Dataset, size: int, given: list[tuple[int, ...]] | None, truncated: bool) -> Models:

@@ -186,8 +186,8 @@ def block_at(
         if not np.all(squares > 0):
             i, j = np.argwhere(~(squares > 0))[0]
             _checks.fail(
-                f"the model {tuple(index[j])} at K = {points[i]} predicts the rates without any error, and its "
-                "likelihood is infinite; are all levels constant or zero?"
+                f"the model of the enzymes {tuple(index[j].tolist())}, counted from 0, at K = {points[i]} predicts the "
+                "rates without any error, and its likelihood is infinite; are all levels constant or zero?"
             )
         n = part.n
         values += gammaln(n / 2) - np.log(2) - n / 2 * np.log(2 * np.pi)

@@ -215,6 +215,6 @@ def screen(
         KineticFamily(dataset, named(dataset, found.models.tolist())),
     ]
     settings = {"likelihood": CLOSED_FORM, "top": rules.top, "level": rules.level}
-    options = Options(stages=(sizes[-1],), race=False, rng=rng, progress=progress)
+    options = Options.of(stages=(sizes[-1],), race=False, rng=rng, progress=progress)
     result = compare_families(families, options, settings=settings)
     return with_screened(result, [found])

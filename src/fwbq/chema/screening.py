@@ -14,6 +14,7 @@ from .._gauss import tensor_grid
 from .._threads import one_blas_thread
 from ..designs import Spread
 from ..evaluation import Progress, in_order
+from ..evaluation.progress import shown
 from ..selection import Evidences, LogScale
 from ..selection.nodes import Nodes, nodes
 from . import _checks
@@ -82,7 +83,7 @@ class Models(Protocol):
 
 @one_blas_thread
 def survivors(
-    models: Models, rules: ScreenRules, *, executor: Executor | None = None, progress: bool | None = None
+    models: Models, rules: ScreenRules, *, executor: Executor | None = None, progress: bool | Progress | None = None
 ) -> Survivors:
     """Screen models of one size: drop those that at least ``rules.top`` others are certainly better than.
 
@@ -94,7 +95,7 @@ def survivors(
         What must not be lost.
     executor : concurrent.futures.Executor, optional
         Where models are judged; the answer is the same for any, to the last bit.
-    progress : bool, optional
+    progress : bool or Progress, optional
         Show progress; by default on a terminal.
     """
     dataset, size = models.dataset, models.size
@@ -115,7 +116,7 @@ def survivors(
             judge, reached = _fitted(models, judges[step], reference, found.models[best], rules.top)
             floor = max(floor, reached)
         look = Look(judge, floor, rules.top, rules.most, last=n == rules.n[-1])
-        with Progress(entered, f"screen at {n} points", progress) as bar:
+        with shown(progress, entered, f"screen at {n} points") as bar:
             if not rounds:
                 tasks = in_order(executor, partial(models.found, look), models.parts())
             else:

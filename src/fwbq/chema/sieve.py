@@ -10,17 +10,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .._linalg import CholeskyFactor
-from ..inference.assessment import EXPANDED
-from ..process import Regression
-from ..selection.log_process import DEPTH, RISE, levelled
+from ..process import largest_upper_end
+from ..selection.log_process import DEPTH, RISE, ROUGH, levelled, regression
 from .judge import Judge
 from .kinetics import FloatArray
 
 __all__ = ["Sieve"]
 
-#: Added to the Gram matrix of the sieve, relative to its diagonal, as the judge does.
-_JITTER = 1e-10
 #: Models whose nodes are summed at a time: 64 x 1024 float32 are 260 kB.
 _CHUNK = 1024
 #: Largest relative error of one rounding to float32.
@@ -43,11 +39,9 @@ class Sieve:
 
     Given the kernel, the process mean at the nodes and its residuals are linear in the values: one matrix product. The
     variance of the integral of a process with covariance a c under a density pi is at most a times the mean of c(x, x)
-    under pi (Cauchy-Schwarz), which spares the double sum over nodes. Let V be that bound and f <= V the variance that
-    the judge would find. With the second-order term s = (min(V, 4) - f) / 2 or less, and r the reach, the judge's upper
-    end is s + r sqrt(f + s^2) above the log of the sum over the nodes, or lower. It is a convex function of f for
-    V >= 1, hence at most the larger of r sqrt(V) and (r + 1) min(V, 4) / 2; for V < 1 it is at most r sqrt(V) + V / 2.
-    The amplitude a is that of greatest likelihood times the judge's squared roughness.
+    under pi (Cauchy-Schwarz), which spares the double sum over nodes. That mean bounds the judge's upper end
+    (:func:`fwbq.process.largest_upper_end`). The amplitude a is that of greatest likelihood times the judge's squared
+    roughness.
 
     Exponentials are read off the bits of a float32: the integer :math:`2^{23} (127 + i + t)`, 0 <= t < 1, has the bits
     of the number :math:`2^i (1 + t)`, which is at least :math:`2^{i + t}` and at most 6.2 % larger. So the sum is never
@@ -65,12 +59,11 @@ class Sieve:
     def __init__(self, judge: Judge) -> None:
         assert judge.kernel is not None
         kernel, n = judge.kernel, len(judge.where)
-        factor = CholeskyFactor.with_jitter(kernel(judge.where), _JITTER)
         # The process mean is linear in the values: found for the columns of the identity, it is known for every model.
-        unit = Regression(factor, np.eye(n), np.ones((n, 1)))
+        unit = regression(kernel, judge.where, np.eye(n))
         at_nodes = unit.predict(kernel(judge.where, judge.nodes.points), np.ones((len(judge.nodes.points), 1)))
         spread = at_nodes.variance(kernel.diag(judge.nodes.points))
-        residual = unit.residual * (judge.rough / np.sqrt(n - 1))
+        residual = unit.residual * (judge.rough ** (0.5 * ROUGH) / np.sqrt(n - 1))
         self._n, self._size = n, len(spread)
         self._reach, self._allowance, self._most = judge.reach, judge.allowance, float(spread.max())
         # The last column is multiplied by one.
@@ -116,11 +109,9 @@ class Sieve:
         log_total = np.log(total)
         mean_spread[log_total < _UNSEEN] = self._most
         variance = root**2 * mean_spread
-        half = 0.5 * np.minimum(variance, EXPANDED)
-        below = self._reach * np.sqrt(variance)
-        above = np.where(variance < 1.0, below + half, np.maximum(below, (self._reach + 1.0) * half))
+        above = largest_upper_end(variance, self._reach)
         log_total += top
-        centre = log_total - np.log(_MEAN_EXCESS) + 0.5 * (above - below)
+        centre = log_total - np.log(_MEAN_EXCESS) + 0.5 * (above - self._reach * np.sqrt(variance))
         return centre, log_total + above + (in_log + self._allowance)
 
     def _sums(

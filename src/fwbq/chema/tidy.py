@@ -60,7 +60,9 @@ def check_tidy(frame: pd.DataFrame, source: str = "the table") -> pd.DataFrame:
             f"columns time, variable, value and optionally condition, replicate. It has "
             f"{_checks.listed(frame.columns)}{_other_separator(frame)}"
         )
-    repeated = [name for name in (*_NEEDED, *_OPTIONAL) if list(table.columns).count(name) > 1]
+    # Pandas calls the second of two columns of one name value.1.
+    columns = [name.removesuffix(".1") for name in table.columns]
+    repeated = [name for name in (*_NEEDED, *_OPTIONAL) if columns.count(name) > 1]
     if repeated:
         _checks.fail(f"{source} has the column {_checks.listed(repeated)} more than once")
     result = pd.DataFrame(
@@ -205,13 +207,13 @@ def _average(table: pd.DataFrame, replicates: str | None) -> pd.DataFrame:
         where = f" in condition {row['condition']!r}" if row["condition"] else ""
         _checks.fail(
             f"{row['variable']!r} has more than one value at time {row['time']:g}{where}; if these are replicates, "
-            'number them in a column `replicate` and pass replicates="mean"'
+            'number them in a column `replicate` and pass `replicates="mean"`'
         )
     if replicates is None and table.duplicated(key).any():
         row = table[table.duplicated(key)].iloc[0]
         _checks.fail(
             f"the table has replicates ({row['variable']!r} at time {row['time']:g}, for one); pass "
-            'replicates="mean" to average them'
+            '`replicates="mean"` to average them'
         )
     if replicates is None:
         return table[[*key, "value"]]

@@ -1,10 +1,12 @@
 """Model selection with numerical error: evidences, model probabilities, P(MAP), racing and stopping."""
 
-from .compare import compare_models
+from .bayes_factor import BayesFactor
 from .comparison import Comparison
 from .coordinates import Coordinates, LogScale, Standard
 from .evidence import Earlier, Evidences
+from .facade import compare_models
 from .family import Family, ModelFamily
+from .given import compare
 from .label import label
 from .map_probability import map_probabilities
 from .model import Model
@@ -13,6 +15,7 @@ from .race import compare_families
 from .stage import Rest, Stage
 
 __all__ = [
+    "BayesFactor",
     "Comparison",
     "Coordinates",
     "Earlier",
@@ -25,6 +28,7 @@ __all__ = [
     "Rest",
     "Stage",
     "Standard",
+    "compare",
     "compare_families",
     "compare_models",
     "label",

@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from .. import _extras, _validate
 from .._reason import Reason
+from ..posterior import Estimate
 from . import files, tables
+from .bayes_factor import BayesFactor
 from .evidence import Evidences
 from .forecast import forecast
 from .label import label
@@ -211,21 +213,42 @@ class Comparison:
             total = total + np.exp(self.rest.log_weight - top)
         return np.asarray(weights / total)
 
-    def bayes_factor(self, first: Hashable, second: Hashable, level: float = 0.95) -> tuple[float, float, float]:
-        """Return the log Bayes factor of the first model against the second: median and ends of its interval.
+    def log_bayes_factor(self, first: Hashable, second: Hashable) -> Estimate:
+        """Return the natural logarithm of the Bayes factor of the first model against the second, with its error.
 
         Where the likelihood of one of them was zero at every point evaluated, the interval is all numbers, and the
-        median that of an evidence of zero (NaN for two of these).
+        estimate that of an evidence of zero (NaN for two of these).
+
+        Examples
+        --------
+        >>> import fwbq
+        >>> fwbq.compare({"line": (-61.2, 0.1), "constant": (-64.6, 0.05)}).log_bayes_factor("line", "constant")
+        Estimate(3.40 ± 0.11, 95 % in [3.18, 3.62])
         """
         pair = self.evidences.take([self._position(first), self._position(second)])
+        with np.errstate(invalid="ignore"):
+            centre = float(np.subtract(*pair.log_median))
         if pair.nothing.any():
-            _validate.probability(level, "level")
-            with np.errstate(invalid="ignore"):
-                return float(np.subtract(*pair.log_median)), -np.inf, np.inf
+            return Estimate(centre, np.inf, np.inf)
+        if (pair.kind == "log").all() and np.isinf(pair.df).all():  # Gaussian errors: in closed form
+            width = float(np.hypot(*pair.scale))
+            return Estimate(centre, width, width)
         drawn = pair.sample(_PAIR_DRAWS, np.random.default_rng(0))
-        tail = 50.0 * (1.0 - _validate.probability(level, "level"))
-        low, middle, high = np.percentile(drawn[:, 0] - drawn[:, 1], [tail, 50.0, 100.0 - tail])
-        return float(middle), float(low), float(high)
+        return Estimate.from_draws(drawn[:, 0] - drawn[:, 1], centre)
+
+    def bayes_factor(self, first: Hashable, second: Hashable) -> BayesFactor:
+        """Return the Bayes factor of the first model against the second: the ratio of their evidences.
+
+        It has an interval, and the words that Kass and Raftery have for it. Its logarithm is
+        :meth:`log_bayes_factor`.
+
+        Examples
+        --------
+        >>> import fwbq
+        >>> fwbq.compare({"line": (-61.2, 0.1), "constant": (-64.6, 0.05)}).bayes_factor("constant", "line")
+        BayesFactor(0.0334, 95 % in [0.0268, 0.0415]: strong evidence for line against constant)
+        """
+        return BayesFactor(self.log_bayes_factor(first, second), label(first), label(second))
 
     def rank_probabilities(self, top: int = 10, draws: int | None = None) -> pd.DataFrame:
         """Return P(model has rank r), r = 1..top, for the models that are ever among the first `top`."""
@@ -299,12 +322,28 @@ class Comparison:
             attrs={"status": self.status, "n_evaluations": self.n_evaluations},
         )
 
-    def to_arviz(self, draws: int = 1000) -> Any:
-        """Return the draws as an ArviZ InferenceData with one chain."""
-        az = _extras.load("arviz", "arviz", "`to_arviz`")
+    def to_arviz(self, draws: int = 1000, *, chains: int = 4) -> Any:
+        """Return `draws` draws in each of `chains` chains for ArviZ, all of them independent.
 
-        data = self.to_xarray(draws).expand_dims("chain").assign_coords(chain=[0])
-        return az.InferenceData(posterior=data)
+        Returns
+        -------
+        arviz.InferenceData, or xarray.DataTree from ArviZ 1.0 on
+            With the group ``posterior``: ``log_evidence`` and ``probability`` of every model.
+        """
+        az, xr = (_extras.load(name, "arviz", "`to_arviz`") for name in ("arviz", "xarray"))
+        count, size = _validate.count(chains, "chains"), _validate.count(draws, "draws")
+        flat = self.to_xarray(count * size)
+        data = xr.Dataset(
+            {
+                name: (("chain", "draw", "model"), flat[name].to_numpy().reshape(count, size, -1))
+                for name in ("log_evidence", "probability")
+            },
+            coords={"chain": np.arange(count), "draw": np.arange(size), "model": flat["model"].to_numpy()},
+            attrs=flat.attrs,
+        )
+        if hasattr(az, "InferenceData"):
+            return az.InferenceData(posterior=data)
+        return xr.DataTree.from_dict({"posterior": data})
 
     def report(self, path: str | os.PathLike[str], dataset: Any = None) -> Path:
         """Write the comparison as one self-contained HTML page; see :func:`fwbq.report.write_report`.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..evaluation.failures import EvaluationError, written
-from ..inference import Evidence
+from ..inference import Evidence, WrongGradient
 from ..inference.result import DF
 from ..kernels import Kernel, Stationary
 from ..posterior import AnyAmplitude
 from .evidence import Evidences
-from .family import Evaluate, Family, ModelFamily, check_evaluated, log_integrands
+from .family import Evaluate, ModelFamily, check_evaluated, log_integrands
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -32,7 +33,12 @@ _WIDEST = 1e6
 class Numbered:
     """The log integrands of a family as one function of rows (number of the model, parameters)."""
 
-    family: Family
+    family: ModelFamily
+
+    @property
+    def gradient(self) -> bool:
+        """Whether gradients are returned too."""
+        return self.family.gradient
 
     def where(self, row: Array) -> str:
         """Return a row as messages show it: the parameters, and the name of the model."""
@@ -43,15 +49,21 @@ class Numbered:
         error.failures = tuple(replace(failure, point=failure.point[1:]) for failure in error.failures)
         return error
 
-    def __call__(self, rows: Array) -> Array:
-        """Return the log integrand of each row's model at its parameters, (n,)."""
+    def __call__(self, rows: Array) -> Array | tuple[Array, Array]:
+        """Return the log integrand of each row's model at its parameters, (n,).
+
+        With gradients, the pair of it and these, (n, 1 + d); with respect to the number of the model they are zero.
+        """
         which = rows[:, 0].astype(np.intp)
-        out = np.empty(len(rows))
+        out, slopes = np.empty(len(rows)), np.zeros(rows.shape)
         for number in np.unique(which):
             own = which == number
             x = np.ascontiguousarray(rows[own, 1:])
-            out[own] = log_integrands(self.family, x, np.array([number]))[:, 0]
-        return out
+            if self.gradient:
+                out[own], slopes[own, 1:] = self.family.models[number].with_gradients(x)
+            else:
+                out[own] = log_integrands(self.family, x, np.array([number]))[:, 0]
+        return (out, slopes) if self.gradient else out
 
 
 class Contenders:
@@ -68,7 +80,7 @@ class Contenders:
     n : int
         Evaluations planned for each model.
     kernel, amplitude, design
-        As for `EvidenceRun`.
+        As for `EvidenceRun`, of models without gradients.
     seed : int
         Of the runs.
     """
@@ -83,10 +95,12 @@ class Contenders:
         design: Callable[..., Any] | None,
         seed: int,
     ) -> None:
-        self.family = family
+        self.family: ModelFamily = family
         self.slots = np.arange(first, first + len(family.names))
         self.active = np.arange(len(family.names))
-        options = {"n": n, "kernel": kernel, "amplitude": amplitude, "design": design, "rng": seed, "quick": True}
+        options: dict[str, Any] = {"n": n, "rng": seed, "quick": True}
+        if not family.gradient:
+            options |= {"kernel": kernel, "amplitude": amplitude, "design": design}
         self._runs = [model.run(**options) for model in family.models]
         self._asked = np.zeros(len(family.names), dtype=np.intp)
         self._resting: IntArray | None = None  # all in contention, while some of them rest
@@ -101,7 +115,7 @@ class Contenders:
         spent = 0
         while True:
             asked = [
-                (int(j), self._runs[j].ask(n - int(self._asked[j])))
+                (int(j), self._ask(int(j), n - int(self._asked[j])))
                 for j in self.active
                 if self._asked[j] < n and not self._runs[j].ended
             ]
@@ -113,12 +127,34 @@ class Contenders:
             start = 0
             for j, x in asked:
                 part = slice(start, start + len(x))
-                self._runs[j].tell(x[kept[part]], values[part][kept[part]])
+                self._tell(j, x[kept[part]], values[part][kept[part]])
                 if not kept[part].all():
                     self._runs[j].skip(x[~kept[part]])
                 self._asked[j] += len(x)
                 start += len(x)
             spent += len(rows)
+
+    def _ask(self, j: int, most: int) -> Array:
+        """Return the points that a model asks for."""
+        with self._naming(j):
+            return self._runs[j].ask(most)
+
+    def _tell(self, j: int, x: Array, values: Array) -> None:
+        """Tell a model its values, and its gradients where it has any."""
+        with self._naming(j):
+            if self.family.gradient:
+                self._runs[j].tell(x, values[:, 0], values[:, 1:])
+            else:
+                self._runs[j].tell(x, values)
+
+    @contextmanager
+    def _naming(self, j: int) -> Iterator[None]:
+        """Say in the error which of the models has wrong gradients."""
+        try:
+            yield
+        except WrongGradient as error:
+            error.add_note(f"in model {self.family.names[j]!r}")
+            raise
 
     def missing(self, n: int) -> int:
         """Return how many evaluations bring the models in contention to n points each."""
@@ -134,6 +170,11 @@ class Contenders:
         for j in self.active:
             check_evaluated(self._runs[j].n_evaluations, self.family.names[j])
         return [self._runs[j].result() for j in self.active]
+
+    def remarks(self) -> dict[Hashable, str]:
+        """Return what seems to be wrong with the values of models in contention."""
+        found = zip(self.active, self.results(), strict=True)
+        return {self.family.names[j]: each.remark for j, each in found if each.remark is not None}
 
     def posteriors(self) -> Evidences:
         """Return the posteriors of the models in contention."""

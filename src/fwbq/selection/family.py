@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validate
+from ..inference import Evidence
 from ..measures import Measure
 from .coordinates import Coordinates
 from .model import Model
 
 Array = NDArray[np.float64]
-#: From a function and points to its values, and whether each point has them.
+#: From a function and points to its values, and whether each point has them. Where the function returns gradients a row
+#: is the value and its gradient.
 Evaluate = Callable[[Any, Array], tuple[Array, NDArray[np.bool_]]]
 
 
@@ -71,6 +73,11 @@ class ModelFamily:
         return self.models[0].measure is None
 
     @property
+    def gradient(self) -> bool:
+        """Whether they return gradients."""
+        return self.models[0].gradient
+
+    @property
     def coordinates(self) -> Coordinates | None:
         """The coordinates they share."""
         return self.models[0].coordinates
@@ -104,14 +111,16 @@ class ModelFamily:
                 error.add_note(f"in model {name!r}")
                 raise
             many = model.vectorized is not False  # found out, or said
-            functions.append({"name": repr(name), "function": function, "vectorized": many})
+            slopes = {"gradient": True} if model.gradient else {}
+            functions.append({"name": repr(name), "function": function, "vectorized": many, **slopes})
         return functions
 
 
 def families(models: Mapping[Any, Model], tag: str | None = None, vectorized: bool | None = None) -> list[Family]:
     """Group models that share a measure (the same object, or one with an equal specification) and coordinates.
 
-    Log joint densities without a measure are grouped by their number of parameters.
+    Log joint densities without a measure are grouped by their number of parameters. Models with gradients and models
+    without are in different groups.
 
     `tag` is a name by which a journal identifies the log integrands; `vectorized`, if given, takes the place of what
     the models say.
@@ -119,14 +128,15 @@ def families(models: Mapping[Any, Model], tag: str | None = None, vectorized: bo
     tag = None if tag is None else _validate.text(tag, "tag")
     groups: dict[Any, list[tuple[Hashable, Model]]] = {}
     for name, model in models.items():
-        _validate.instance(model, f"models[{name!r}]", Model, "give fwbq.Model(log_integrand, measure)")
+        _validate.instance(model, f"models[{name!r}]", Model, _remedy(model))
         try:
             key: Any = model.dim if model.measure is None else json.dumps(model.measure.spec(), sort_keys=True)
         except ValueError:
             key = id(model.measure)
         if vectorized is not None:
             model = replace(model, vectorized=vectorized)
-        groups.setdefault((key, model.coordinates and model.coordinates.key), []).append((name, model))
+        shared = key, model.coordinates and model.coordinates.key, model.gradient
+        groups.setdefault(shared, []).append((name, model))
     return [ModelFamily(tuple(n for n, _ in group), tuple(m for _, m in group), tag) for group in groups.values()]
 
 
@@ -150,3 +160,12 @@ def check_evaluated(n: int, name: Hashable) -> None:
             f'model {name!r} failed at every point at which it was evaluated: see why with on_error="raise", or leave '
             "it out"
         )
+
+
+def _remedy(given: Any) -> str:
+    """Return what to do with something that is not a model, by what it is."""
+    if isinstance(given, Evidence):
+        return "evidences that are there are compared by fwbq.compare({name: evidence, ...})"
+    if type(given).__module__.partition(".")[0] == "pymc":
+        return "give fwbq.Model.from_pymc(model)"
+    return "give fwbq.Model(log_integrand, measure)"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
 FORMAT = "fwbq-comparison"
 VERSION = 2
-WITHOUT_CHECKSUM = 1  # the version before
 ENTRIES = ("names", "log_prior", "points", "evidences", "stages", "status", "settings", "rest")
 _STAGE = ("n", "evaluations", "contenders", "best", "map_probability", "evidences")
 _KINDS = ("log", "positive")
@@ -48,13 +46,13 @@ def write(path: str | os.PathLike[str], comparison: Comparison) -> None:
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read the fields of a comparison; `stages` and `rest` as tuples of the arguments of Stage and Rest."""
     try:
-        document = _files.parsed(Path(path).read_bytes())
+        document = _files.parsed(_files.read(path))
         if document.get("format") != FORMAT:
             raise ValueError("is no saved comparison of fwbq")
         version = document.get("version")
-        if version not in (VERSION, WITHOUT_CHECKSUM) or isinstance(version, bool):
-            raise ValueError(f"has version {version!r:.60}; this fwbq reads up to {VERSION}")
-        content = document if version == WITHOUT_CHECKSUM else _files.unsealed(document)
+        if version != VERSION:
+            raise ValueError(f"has version {version!r:.60}; this fwbq reads version {VERSION}")
+        content = _files.unsealed(document)
         if content is None:
             raise ValueError("is damaged, or was edited: its checksum is missing or does not fit its content")
         _complete(content, ENTRIES, "")
@@ -73,6 +71,8 @@ def _checked(content: dict[str, Any]) -> dict[str, Any]:
     _require(isinstance(content["stages"], list), "stages is not a list")
     _require(isinstance(content["status"], str), "status is not a text")
     _require(isinstance(content["settings"], dict), "settings is not a dictionary")
+    seed = content["settings"].get("seed", 0)
+    _require(type(seed) is int and seed >= 0, "the seed is not a whole number")
     points = content["points"]
     _require(
         isinstance(points, list) and len(points) == m and all(type(n) is int and n >= 0 for n in points),
@@ -127,9 +127,11 @@ def _decoded(record: Any, m: int, where: str) -> Evidences:
         fits = isinstance(numbers, list) and len(numbers) == m and all(type(x) in (int, float) for x in numbers)
         _require(fits, f"{name} of the evidences{where} is not a number for each model")
         arrays.append(np.array(numbers, dtype=float))
-    _require(
-        not (arrays[1] < 0.0).any() and not (arrays[2] <= 0.0).any(), f"scale or df of the evidences{where} is negative"
-    )
+    centre, scale, df, offset = arrays
+    _require(not (scale < 0.0).any() and not (df <= 0.0).any(), f"scale or df of the evidences{where} is negative")
+    # Minus infinity is the log evidence of a likelihood of zero, and infinite degrees of freedom are a Gaussian.
+    possible = (centre < np.inf) & (offset < np.inf) & np.isfinite(scale) & ~np.isnan(df)
+    _require(bool(possible.all()), f"a posterior of the evidences{where} is none: it has NaN or infinity")
     return Evidences(np.array(kind, dtype="<U8"), *arrays)
 
 

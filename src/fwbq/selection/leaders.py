@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ..kernels import Kernel, Stationary
 from ..posterior import AnyAmplitude
+from ..process import RemainingCovariance, choose
 from .log_process import LogProcess, cross_gram, exponentiated, gram_times, levelled, regression, thinned
 from .map_probability import map_probabilities
 from .nodes import Nodes
@@ -76,19 +77,12 @@ def telling_nodes(
     # The covariance of the process at the nodes with each integral, (Q, models).
     with_integral = gram_times(fit.kernel, at, share)
     with_integral -= process.known.T @ (process.known @ share) - process.unknown.T @ (process.unknown @ share)
-    chosen: list[int] = []
-    columns = np.empty((count, len(at.points)))
-    for i in range(count):
-        gain = np.where(variance > least, (with_integral**2 @ weights) / np.maximum(variance, least), 0.0)
-        j = int(np.argmax(gain))
-        if not gain[j] > 0.0:
-            break
-        column = fit.kernel(at.points, at.points[j : j + 1])[:, 0]
-        column -= process.known.T @ process.known[:, j] - process.unknown.T @ process.unknown[:, j]
-        column -= columns[:i].T @ columns[:i, j]
-        column /= np.sqrt(variance[j])
-        with_integral -= np.multiply.outer(column, with_integral[j] / np.sqrt(variance[j]))
-        variance -= column**2
-        columns[i] = column
-        chosen.append(j)
+
+    def column(j: int, out: Array) -> Array:
+        out[...] = fit.kernel(at.points, at.points[j : j + 1])[:, 0]
+        out -= process.known.T @ process.known[:, j] - process.unknown.T @ process.unknown[:, j]
+        return out
+
+    left = RemainingCovariance(column, variance, least)
+    chosen = choose(left, lambda variance: (with_integral**2 @ weights) / variance, count, with_integral)
     return np.asarray(at.points[chosen])

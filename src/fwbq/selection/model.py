@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _frozen, _validate
+from .. import _frozen, _html, _validate
+from ..evaluation import find_out_at_once
+from ..evaluation.evaluations import BadResult, Returns
 from ..inference import Evidence, EvidenceRun, evidence
 from ..inference.start import starting_point
 from ..measures import Measure, Uniform, as_measure
@@ -46,6 +48,9 @@ class Model:
         A point of high density: needed without a measure (zeros when only `dim` is given), welcome with one.
     scale : float or array_like, optional
         Without a measure, a guess of the posterior's width in each parameter; 1 by default.
+    gradient : bool
+        Whether `log_integrand` returns values and gradients: points (n, d) to the pair of arrays (n,) and (n, d), or a
+        point (d,) to a number and an array (d,); see :func:`fwbq.evidence`.
     variables : callable, optional
         The quantities of interest as functions of the parameters: points (n, d) to a dict of names to arrays
         (n, ...), for :meth:`fwbq.inference.Evidence.to_arviz`.
@@ -69,6 +74,7 @@ class Model:
     dim: int | None = None
     start: ArrayLike | None = None
     scale: ArrayLike | None = None
+    gradient: bool = False
     variables: Variables | None = None
     _many: bool | None = field(default=None, init=False, repr=False)  # what was found out
 
@@ -77,7 +83,7 @@ class Model:
         measure = None if self.measure is None else as_measure(self.measure)
         start = starting_point(measure, self.dim, self.start, called="measure")
         dim = len(start) if start is not None else measure.dim if measure is not None else None
-        _frozen.freeze(self, measure=measure, start=start, dim=dim)
+        _frozen.freeze(self, measure=measure, start=start, dim=dim, gradient=_validate.flag(self.gradient, "gradient"))
         if self.scale is not None:
             if measure is not None:
                 raise ValueError("`scale` goes with a log joint density without a measure: leave it out")
@@ -96,41 +102,74 @@ class Model:
         what = f"under {self.measure!r}" if self.measure is not None else "as a log joint density"
         return f"<Model of {self.dim} parameter{'s' if self.dim != 1 else ''}: {name} {what}>"
 
+    def _repr_html_(self) -> str:
+        """Return a small table, for notebooks."""
+        name = getattr(self.log_integrand, "__qualname__", type(self.log_integrand).__name__)
+        rows = [
+            ("parameters", str(self.dim)),
+            ("log likelihood" if self.measure is not None else "log joint density", name),
+            ("prior", repr(self.measure) if self.measure is not None else "within the log joint density"),
+            ("gradients", "yes" if self.gradient else "no"),
+        ]
+        return _html.table(rows, title="Model")
+
     def __call__(self, x: Array) -> Array:
         """Return the log integrand at points (n, d), (n,)."""
+        if self.gradient:
+            return self.with_gradients(x)[0]
         many = self._many if self.vectorized is None else self.vectorized
+        given: Any = []
         if many is None:
-            given = self._either_way(x)
-        else:
-            given = self.log_integrand(x) if many else [self.log_integrand(row) for row in x]
+            many, given = find_out_at_once(self.log_integrand, x)
+            _frozen.freeze(self, _many=many)
+        elif many:
+            given = self.log_integrand(x)
+        if many is False:
+            given = [*given, *(self.log_integrand(row) for row in x[len(given) :])]
         return _validate.log_values(given, "log_integrand", len(x))
 
-    def _either_way(self, x: Array) -> Any:
-        """Return the log integrand at points (n, d), and find out whether it takes all of them or one at a time."""
-        n, d = x.shape
-        given: Any = None
+    def with_gradients(self, x: Array) -> tuple[Array, Array]:
+        """Return the log integrand (n,) and its gradients (n, d) at points (n, d); NaN where there is no gradient.
+
+        Examples
+        --------
+        >>> import numpy as np, fwbq
+        >>> model = fwbq.Model(lambda x: (-0.5 * x @ x, -x), dim=2, gradient=True)
+        >>> values, gradients = model.with_gradients(np.array([[1.0, 2.0]]))
+        >>> values.tolist(), gradients.tolist()
+        ([-2.5], [[-1.0, -2.0]])
+        """
+        if not self.gradient:
+            raise ValueError("the model has no gradients: make it with `gradient=True`, or call it for its values")
+        assert self.dim is not None
+        returns = Returns(self.dim, minus_infinity=True, gradient=True)
+        many = self._many if self.vectorized is None else self.vectorized
+        try:
+            rows = self._rows(x, returns, many)
+        except BadResult as error:
+            raise TypeError(f"`log_integrand` must return values and gradients: {error}") from error
+        return _validate.log_values(rows[:, 0], "log_integrand", len(x)), rows[:, 1:]
+
+    def _rows(self, x: Array, returns: Returns, many: bool | None) -> Array:
+        """Return values and gradients as rows (n, 1 + d), and remember whether many points could be given at once."""
         failed: Exception | None = None
+        if many is not False:
+            try:
+                rows = returns.rows(self.log_integrand(x.copy()), len(x))
+                _frozen.freeze(self, _many=True if len(x) > 1 else self._many)
+                return rows
+            except Exception as error:
+                if many:
+                    raise
+                failed = error
         try:
-            given = self.log_integrand(x.copy())
-            fits = np.shape(given) == (n,)
-            if fits and n == d > 1:  # a function of one point that works by coordinates gives d values too
-                fits = np.shape(self.log_integrand(x[:1].copy())) == (1,)
-        except Exception as error:
-            fits, failed = False, error
-        if fits:
-            if n > 1:  # for a single point both may work
-                _frozen.freeze(self, _many=True)
-            return given
-        try:
-            alone = np.asarray(self.log_integrand(x[0].copy()), dtype=float)
+            rows = np.array([returns.rows(self.log_integrand(row.copy()), None) for row in x])
         except Exception:
-            alone = np.empty(0)
-        if alone.size != 1:
             if failed is not None:
-                raise failed
-            return given  # whose shape is then refused
+                raise failed from None
+            raise
         _frozen.freeze(self, _many=False)
-        return [alone.item(), *(self.log_integrand(row) for row in x[1:])]
+        return rows
 
     def evidence(self, **options: Any) -> Evidence:
         """Return the evidence of this model alone, with the posterior of its parameters.
@@ -149,15 +188,15 @@ class Model:
         """
         return evidence(
             self.log_integrand, self.measure, start=self.start, scale=self.scale,
-            **{"vectorized": self.vectorized, **options},
+            **{"vectorized": self.vectorized, "gradient": self.gradient, **options},
         )  # fmt: skip
 
     def run(self, **options: Any) -> EvidenceRun:
         """Return the evidence of this model as a dialogue; the options are those of :class:`fwbq.EvidenceRun`."""
-        return EvidenceRun(self.measure, start=self.start, scale=self.scale, **options)
+        return EvidenceRun(self.measure, start=self.start, scale=self.scale, **{"gradient": self.gradient, **options})
 
     @classmethod
-    def from_pymc(cls, model: Any, *, start: Mapping[str, ArrayLike] | None = None) -> Model:
+    def from_pymc(cls, model: Any, *, start: Mapping[str, ArrayLike] | None = None, gradient: bool = True) -> Model:
         """Return a PyMC model as a log joint density on the space of its unconstrained parameters.
 
         PyMC maps positive parameters to their logarithms, bounded ones to their logits, and so on; the density has the
@@ -170,6 +209,8 @@ class Model:
         start : mapping of variable name to value, optional
             A point of high density, in the model's own variables, for all or some of the free ones; the others begin
             where PyMC begins.
+        gradient : bool
+            Whether the evidence is found from gradients too, which PyMC derives. False compiles the log density alone.
 
         Returns
         -------
@@ -191,8 +232,59 @@ class Model:
         """
         from .pymc_density import PyMCDensity, starting_values
 
-        density = PyMCDensity.compiled(model)
-        return cls(density, vectorized=True, start=starting_values(model, start), variables=density.variables)
+        density = PyMCDensity.compiled(model, gradient=_validate.flag(gradient, "gradient"))
+        return cls(
+            density, vectorized=True, start=starting_values(model, start), variables=density.variables,
+            gradient=density.gradient,
+        )  # fmt: skip
+
+    @classmethod
+    def from_jax(
+        cls,
+        log_density: Callable[[Any], Any],
+        prior: Measure | None = None,
+        *,
+        dim: int | None = None,
+        start: ArrayLike | None = None,
+        scale: ArrayLike | None = None,
+        variables: Variables | None = None,
+    ) -> Model:
+        """Return a model whose log density is written in JAX, with the gradients that JAX derives.
+
+        Values and gradients of many points are computed at once, compiled, and in double precision whatever
+        ``jax_enable_x64`` says. Data inside `log_density` keep their precision: NumPy arrays have the double one,
+        arrays of JAX only if ``jax.config.update("jax_enable_x64", True)`` was called before they were made. Needs JAX
+        (``pip install "fwbq[jax]"``).
+
+        Parameters
+        ----------
+        log_density : callable
+            One point (d,) to a number, by functions of JAX: the log likelihood, or without a prior the log joint
+            density on R^d. Give a function of a module rather than a lambda where it is to travel to other processes.
+        prior : Measure or frozen scipy.stats distribution, optional
+            The prior over the parameters.
+        dim, start, scale, variables
+            As for `Model`.
+
+        Returns
+        -------
+        Model
+
+        Examples
+        --------
+        .. code-block:: python
+
+            def log_density(x):
+                return -0.5 * jnp.sum((x / 0.1) ** 2)
+
+            found = fwbq.Model.from_jax(log_density, dim=3).evidence(n=40)
+        """
+        from .jax_density import JaxDensity
+
+        density = JaxDensity.checked(log_density)
+        return cls(
+            density, prior, vectorized=True, dim=dim, start=start, scale=scale, variables=variables, gradient=True
+        )
 
     @classmethod
     def from_prior_transform(

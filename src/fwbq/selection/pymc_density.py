@@ -26,21 +26,24 @@ class PyMCDensity:
     shapes : dict
         Shape of each unconstrained parameter, by name, in the order of the columns.
     log_density : callable
-        The unconstrained parameters to the log joint density.
+        The unconstrained parameters to a list: the log joint density, and its gradient (d,) where there is one.
     outputs : callable
         The unconstrained parameters to the variables of the model.
     names : tuple of str
         Names of these variables.
+    gradient : bool
+        Whether `log_density` returns the gradient too.
     """
 
     shapes: dict[str, tuple[int, ...]]
     log_density: Any
     outputs: Any
     names: tuple[str, ...]
+    gradient: bool
 
     @classmethod
-    def compiled(cls, model: Any) -> Self:
-        """Return the density of a PyMC model."""
+    def compiled(cls, model: Any, *, gradient: bool) -> Self:
+        """Return the density of a PyMC model, with its gradient or without."""
         pm = _extras.load("pymc", "pymc", "a model from PyMC")
         if not isinstance(model, pm.Model):
             raise TypeError(
@@ -66,19 +69,21 @@ class PyMCDensity:
         wanted = {each.name: named[each.name] for each in (*free, *model.deterministics)}
         return cls(
             {each.name: np.shape(first[each.name]) for each in values},
-            model.compile_fn(model.logp(), inputs=values, point_fn=False),
+            model.compile_fn([model.logp(), *_gradient(model, gradient)], inputs=values, point_fn=False),
             model.compile_fn(list(wanted.values()), inputs=values, point_fn=False),
             tuple(wanted),
+            gradient,
         )
 
-    def __call__(self, x: Array) -> Array:
-        """Return the log joint density at points (n, d), (n,)."""
-        out = np.array([float(self.log_density(*self._values(row))) for row in x])
+    def __call__(self, x: Array) -> Array | tuple[Array, Array]:
+        """Return the log joint density at points (n, d), (n,); with gradients, the pair of it and these, (n, d)."""
+        found = [self.log_density(*self._values(row)) for row in x]
+        out = np.array([float(each[0]) for each in found])
         for i in np.flatnonzero(np.isnan(out)):
             # Where a parameter itself overflows (a logarithm of 800) PyMC has no number for a density that is zero.
             if not all(np.isfinite(each).all() for each in self.outputs(*self._values(x[i]))):
                 out[i] = -np.inf
-        return out
+        return (out, np.array([each[1] for each in found], dtype=float)) if self.gradient else out
 
     def variables(self, x: Array) -> dict[str, Array]:
         """Return the model's variables at points (n, d): free ones in their own units, and deterministic ones."""
@@ -93,6 +98,19 @@ class PyMCDensity:
             values.append(np.reshape(row[start : start + size], shape))
             start += size
         return values
+
+
+def _gradient(model: Any, wanted: bool) -> list[Any]:
+    """Return the gradient of the log density with respect to all parameters, one after the other, in a list."""
+    if not wanted:
+        return []
+    try:
+        return [model.dlogp()]
+    except Exception as error:
+        raise ValueError(
+            f"PyMC cannot derive the gradient of `model` ({type(error).__name__}: {str(error)[:120]}): pass "
+            "`gradient=False` to find the evidence from values alone"
+        ) from error
 
 
 def starting_values(model: Any, given: Mapping[str, ArrayLike] | None = None) -> Array:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Mapping, Sequence
-from contextlib import ExitStack
+import logging
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,11 +15,13 @@ from numpy.typing import NDArray
 from .. import _validate, _warnings
 from .._reason import LEVEL_OF_TOL, Reason
 from .._threads import one_blas_thread
-from ..evaluation import EvaluationError, Evaluator, Journal, Progress
+from ..evaluation import Evaluation, EvaluationError, Evaluator, Journal, what_is_kept
+from ..evaluation.progress import shown
 from .comparison import Comparison
 from .contenders import Contenders, Numbered
 from .evidence import Earlier, Evidences
 from .family import Evaluate, Family, ModelFamily
+from .label import label
 from .linear_process import LinearDoubts
 from .map_probability import leader, map_probabilities
 from .options import LEAST, NEVER, Options
@@ -25,6 +29,7 @@ from .shared import Block, Shared
 from .stage import Stage
 
 Array = NDArray[np.float64]
+_log = logging.getLogger(__name__)
 
 #: A model leaves the race when the probability that it beats the leader falls below this; with the heavy tails of
 #: nine degrees of freedom that is six standard deviations after the first round.
@@ -62,95 +67,192 @@ def compare_families(
         What the result is to remember beside the options, JSON-able.
     """
     options = options or Options()
-    sizes, stop, tol, race = options.sizes, options.stop, options.tol, options.race
-    names = tuple(name for family in grouped for name in family.names)
-    _validate.different(names, "the names of `models`")
-    log_prior = options.log_prior(names)
-    runners = _runners(grouped, options, spread)
+    race = Race(grouped, options, earlier, spread)
+    with (
+        _opened(options.evaluation, grouped) as how,
+        shown(how.progress, options.sizes[-1], "compare, points") as bar,
+    ):
+        try:
+            for size in options.sizes:
+                over = race.round(size, how)
+                bar.advance(race.history[-1].n - bar.done)
+                if over:
+                    break
+        except KeyboardInterrupt as stop:
+            stop.add_note(what_is_kept(race.finished, options.evaluation.journal))
+            raise
+    return race.comparison(settings or {})
 
-    evidences, points = Evidences.empty(len(names)), np.zeros(len(names), dtype=np.intp)
-    known = [(runner, each) for runner, each in zip(runners, earlier or [], strict=bool(earlier)) if each is not None]
-    for runner, each in known:
-        evidences = evidences.put(runner.slots, each.evidences)
-        points[runner.slots] = each.n
-    if known and race:
-        score = evidences.log_median + log_prior
-        keep = _contention(evidences, log_prior, int(np.nanargmax(score)), tol)
-        for runner, _ in known:
-            runner.drop(keep, score)
-    spent = 0
-    history: list[Stage] = []
-    ended = Reason.BUDGET, f"the budget of {sizes[-1]} points for each model ended"
-    reason, status = ended
-    with ExitStack() as stack:
-        store = None
-        if options.journal is not None:
-            store = stack.enter_context(Journal(options.journal, _identity(grouped, options.version)))
-        bar = stack.enter_context(Progress(sizes[-1], "compare, points", options.progress))
-        for size in sizes:
-            size, cut = _affordable(runners, size, spent, options.budget)
-            if not history and cut and size < LEAST and not known:
-                _refuse_budget(options.budget, runners)
-            taken = [runner.extend(size, _evaluation(k, options, store)) for k, runner in enumerate(runners)]
-            spent += sum(taken)
-            contenders = sum(len(runner.active) for runner in runners)
-            for runner, new in zip(runners, taken, strict=True):
-                if new:
-                    evidences = evidences.put(runner.slots[runner.active], runner.posteriors())
-                runner.resume()
-            chances = map_probabilities(evidences, log_prior)
-            best = leader(chances, evidences.log_median + log_prior)
-            history.append(Stage(size, spent, contenders, evidences, best, float(chances[best])))
-            bar.advance(size - bar.done)
-            if cut:
-                status = f"the budget of {options.budget} evaluations in all ended"
-                break
-            if size < min(_DECIDE, sizes[-1]) and any(taken):
-                continue
-            decided = _decided(evidences, log_prior, best, float(chances[best]), options)
-            reason, status = ended
-            if decided and not any(isinstance(runner, Shared) and runner.unknown().any() for runner in runners):
-                blank = _blank(evidences, log_prior, runners)
-                reason, status = Reason.NOT_REACHED if blank.any() else Reason.DECIDED, decided
-                if not blank.any():
-                    break
-                # All but the models of which nothing is known yet may rest.
-                if race and not sum([runner.rest(blank) for runner in runners]):
-                    break
-                continue
-            if not sum(taken):
-                reason, status = Reason.EXHAUSTED, "the designs have no further points"
-                break
-            if race:
-                keep = _contention(evidences, log_prior, best, tol)
-                for runner in runners:
-                    runner.drop(keep, evidences.log_median + log_prior)
-    for runner in runners:
-        runner.resume()
-    if reason is Reason.BUDGET and (stop is not None or tol is not None):
-        reason = Reason.NOT_REACHED
-    if not np.isfinite(evidences.log_median[best]):
-        reason, status = Reason.ZERO, "every likelihood is zero at every point evaluated: check the models' units"
-        _warnings.warn(status)
-    elif evidences.nothing.any():
-        unknown = _unknown_words(names, evidences.nothing)
-        status = f"{status}; {unknown}"
-        _warnings.warn(unknown)
-    _warn_of_linear(runners, names, best)
-    skipped = sum(runner.n_skipped for runner in runners)
-    if skipped:
-        _warnings.warn(f"log integrands failed at {skipped} of {spent} evaluations, which were skipped")
-    points = np.maximum(points, np.concatenate([runner.counts() for runner in runners]))
-    kept = options.remembered() | {"reason": reason.value}
+
+class Race:
+    """A comparison between two rounds: the posteriors of all evidences, and the models that are still evaluated.
+
+    Parameters
+    ----------
+    grouped, options, earlier, spread
+        As for `compare_families`.
+
+    Attributes
+    ----------
+    history : list of Stage
+        The state after each round.
+    """
+
+    def __init__(
+        self,
+        grouped: Sequence[Family],
+        options: Options,
+        earlier: Sequence[Earlier | None] | None = None,
+        spread: int | None = None,
+    ) -> None:
+        self.options = options
+        self.names = tuple(name for family in grouped for name in family.names)
+        _validate.different(self.names, "the names of `models`")
+        self.log_prior = options.log_prior(self.names)
+        self.runners = _runners(grouped, options, spread)
+        self.evidences = Evidences.empty(len(self.names))
+        self.history: list[Stage] = []
+        self._points = np.zeros(len(self.names), dtype=np.intp)
+        self._spent = 0
+        self._end = self._budget_end
+        self._screened = [
+            (runner, known)
+            for runner, known in zip(self.runners, earlier or [None] * len(self.runners), strict=True)
+            if known is not None
+        ]
+        self._take_over()
+
+    def _take_over(self) -> None:
+        """Begin with evidences that are known, and leave out the models that cannot win by them."""
+        for runner, known in self._screened:
+            self.evidences = self.evidences.put(runner.slots, known.evidences)
+            self._points[runner.slots] = known.n
+        if self._screened and self.options.race:
+            self._drop([runner for runner, _ in self._screened], int(np.nanargmax(self._score)))
+
+    @property
+    def _score(self) -> Array:
+        """Log of evidence times prior probability of each model, (m,)."""
+        return self.evidences.log_median + self.log_prior
+
+    @property
+    def _budget_end(self) -> tuple[Reason, str]:
+        return Reason.BUDGET, f"the budget of {self.options.sizes[-1]} points for each model ended"
+
+    @property
+    def finished(self) -> int:
+        """Evaluations that the models have been told of."""
+        return int(sum(runner.counts().sum() for runner in self.runners))
+
+    def round(self, size: int, how: Evaluation) -> bool:
+        """Evaluate the models in contention at `size` points each and judge; return whether the race is over.
+
+        Parameters
+        ----------
+        size : int
+            Points of each model, at most: a budget for all of them may allow fewer.
+        how : Evaluation
+            How log integrands are called, with the open journal.
+        """
+        size, cut = _affordable(self.runners, size, self._spent, self.options.budget)
+        if not self.history and cut and size < LEAST and not self._screened:
+            _refuse_budget(self.options.budget, self.runners)
+        taken = self._evaluate(size, how)
+        if cut:
+            self._end = self._end[0], f"the budget of {self.options.budget} evaluations in all ended"
+            return True
+        if size < min(_DECIDE, self.options.sizes[-1]) and taken:
+            return False
+        return self._judge(taken)
+
+    def _evaluate(self, size: int, how: Evaluation) -> int:
+        """Bring the models in contention to `size` points, and note the state; return the evaluations it took."""
+        taken = [runner.extend(size, _evaluation(k, how)) for k, runner in enumerate(self.runners)]
+        self._spent += sum(taken)
+        contenders = sum(len(runner.active) for runner in self.runners)
+        for runner, new in zip(self.runners, taken, strict=True):
+            if new:
+                self.evidences = self.evidences.put(runner.slots[runner.active], runner.posteriors())
+            runner.resume()
+        chances = map_probabilities(self.evidences, self.log_prior)
+        best = leader(chances, self._score)
+        self.history.append(Stage(size, self._spent, contenders, self.evidences, best, float(chances[best])))
+        _log.info(
+            "%d points each, %d evaluations in all, %d models in contention: %s leads with P(MAP) = %.3f",
+            size, self._spent, contenders, label(self.names[best]), chances[best],
+        )  # fmt: skip
+        return sum(taken)
+
+    def _judge(self, taken: int) -> bool:
+        """Stop when it is decided or no point is left; otherwise drop the models that cannot win."""
+        self._end = self._budget_end
+        last = self.history[-1]
+        decided = _decided(self.evidences, self.log_prior, last.best, last.map_probability, self.options)
+        if decided and not any(isinstance(runner, Shared) and runner.unknown().any() for runner in self.runners):
+            return self._stop(decided)
+        if not taken:
+            self._end = Reason.EXHAUSTED, "the designs have no further points"
+            return True
+        if self.options.race:
+            self._drop(self.runners, last.best)
+        return False
+
+    def _stop(self, decided: str) -> bool:
+        """End the race, unless models of which nothing is known yet can still be evaluated; all others then rest."""
+        blank = _blank(self.evidences, self.log_prior, self.runners)
+        if not blank.any():
+            self._end = Reason.DECIDED, decided
+            return True
+        self._end = Reason.NOT_REACHED, decided
+        return self.options.race and not sum([runner.rest(blank) for runner in self.runners])
+
+    def _drop(self, runners: Sequence[Shared | Contenders], best: int) -> None:
+        keep = _contention(self.evidences, self.log_prior, best, self.options.tol)
+        for runner in runners:
+            runner.drop(keep, self._score)
+
+    def comparison(self, settings: Mapping[str, Any]) -> Comparison:
+        """Return what was found, with warnings about what cannot be relied on."""
+        for runner in self.runners:
+            runner.resume()
+        best = self.history[-1].best
+        reason, status = self._why(best)
+        _warn_of_linear(self.runners, self.names, best)
+        for runner in self.runners:
+            for name, remark in (runner.remarks() if isinstance(runner, Contenders) else {}).items():
+                _warnings.warn(f"model {name!r}: {remark}")
+        skipped = sum(runner.n_skipped for runner in self.runners)
+        if skipped:
+            _warnings.warn(f"log integrands failed at {skipped} of {self._spent} evaluations, which were skipped")
+        points = np.maximum(self._points, np.concatenate([runner.counts() for runner in self.runners]))
+        kept = self.options.remembered() | {"reason": reason.value} | _worst_case_errors(self.runners) | dict(settings)
+        return Comparison(self.names, self.evidences, self.log_prior, points, tuple(self.history), status, kept)
+
+    def _why(self, best: int) -> tuple[Reason, str]:
+        """Return why the race ended, and in words; warn of likelihoods that are zero."""
+        reason, status = self._end
+        if reason is Reason.BUDGET and (self.options.stop is not None or self.options.tol is not None):
+            reason = Reason.NOT_REACHED
+        if not np.isfinite(self.evidences.log_median[best]):
+            status = "every likelihood is zero at every point evaluated: check the models' units"
+            _warnings.warn(status)
+            return Reason.ZERO, status
+        if self.evidences.nothing.any():
+            unknown = _unknown_words(self.names, self.evidences.nothing)
+            _warnings.warn(unknown)
+            return reason, f"{status}; {unknown}"
+        return reason, status
+
+
+def _worst_case_errors(runners: Sequence[Shared | Contenders]) -> dict[str, Any]:
+    """Return the errors of the rules of linear processes, as a setting, where there are any."""
     errors = {f"d = {runner.family.measure.dim}": runner.errors for runner in runners if isinstance(runner, Shared)}
-    if any(errors.values()):
-        kept["mmd"] = errors
-    return Comparison(names, evidences, log_prior, points, tuple(history), status, kept | dict(settings or {}))
+    return {"mmd": errors} if any(errors.values()) else {}
 
 
 def _runners(grouped: Sequence[Family], options: Options, spread: int | None) -> list[Shared | Contenders]:
     """Return what evaluates the models of each family: at points of each model's own, or at shared ones."""
-    process = (options.kernel, options.process_amplitude, options.design, options.seed)
+    process = (options.process_kernel, options.process_amplitude, options.design, options.seed)
     runners: list[Shared | Contenders] = []
     first = 0
     for family in grouped:
@@ -238,6 +340,18 @@ def _these(names: Sequence[Hashable], which: NDArray[np.bool_]) -> str:
     return f"model{'s' if len(some) > 1 else ''} {', '.join(some[:5])}{more}"
 
 
+@contextmanager
+def _opened(how: Evaluation, grouped: Sequence[Family]) -> Iterator[Evaluation]:
+    """Open the journal of the comparison, if there is one, and close it at the end."""
+    if how.journal is None:
+        yield how
+        return
+    if isinstance(how.journal, Journal):
+        raise TypeError("`journal` of a comparison must be the path of a file, got an open Journal: give its `path`")
+    with Journal(how.journal, _identity(grouped, how.version)) as journal:
+        yield replace(how, journal=journal)
+
+
 def _identity(grouped: Sequence[Family], version: str) -> dict[str, Any]:
     named = {"version": version} if version else {}
     return named | {
@@ -252,22 +366,28 @@ def _identity(grouped: Sequence[Family], version: str) -> dict[str, Any]:
     }
 
 
-def _evaluation(number: int, options: Options, journal: Journal | None) -> Evaluate:
+def _evaluation(number: int, how: Evaluation) -> Evaluate:
     """Return how family `number` evaluates a function of points; other models are another series of the journal."""
+    how = replace(how, vectorized=True, progress=False)
 
     def evaluate(function: Block | Numbered, points: Array) -> tuple[Array, NDArray[np.bool_]]:
         which = function.which if isinstance(function, Block) else None
+        gradient = isinstance(function, Numbered) and function.gradient
         series = "own" if which is None else hashlib.sha256(which.astype(np.int64).tobytes()).hexdigest()[:16]
         with Evaluator(
-            function, points.shape[1], vectorized=True, executor=options.executor, journal=journal,
-            series=f"{number}:{series}", on_error=options.on_error, timeout=options.timeout, minus_infinity=True,
-            progress=False, called="the log integrand", where=function.where,
+            function, points.shape[1], how, series=f"{number}:{series}", minus_infinity=True,
+            called="the log integrand", where=function.where, gradient=gradient,
         ) as evaluator:  # fmt: skip
             try:
                 done = evaluator(points)
             except EvaluationError as error:
                 raise function.named(error) from error.__cause__
-        return done.values if which is None else done.values.reshape(len(points), -1), done.kept
+        if which is not None:
+            return done.values.reshape(len(points), -1), done.kept
+        # The first column of a gradient belongs to the number of the model.
+        return done.values if done.gradients is None else np.column_stack(
+            [done.values, done.gradients[:, 1:]]
+        ), done.kept
 
     return evaluate
 

@@ -26,7 +26,7 @@ from .nodes import Nodes, nodes
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
-#: Of models that share their length-scales at least so many are evaluated as long as one is in contention, because the
+#: Of models that share their length-scales at least this many are evaluated while one is in contention, because the
 #: length-scales are found from the values of all. With 5 and 80 errors of the leading models were 3.0 and 1.07 times as
 #: large (benchmarks/constants.py).
 _WITNESSES = 20

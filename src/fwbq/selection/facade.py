@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import _validate
 from .._threads import one_blas_thread
+from ..evaluation import Evaluation, checked_executor, entry
 from ..kernels import Kernel, Stationary
 from ..posterior import AnyAmplitude
 from .comparison import Comparison
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
 
+@entry
 @one_blas_thread
 def compare_models(
     models: Mapping[Any, Model],
@@ -32,12 +34,12 @@ def compare_models(
     stages: Sequence[int] | None = None,
     prior: Mapping[Any, float] | None = None,
     evidence: str = "log",
-    kernel: Kernel | type[Stationary] | None = None,
+    kernel: Kernel | type[Stationary] | str | None = None,
     amplitude: AnyAmplitude | None = None,
     design: Callable[..., Any] | None = None,
     race: bool = True,
     budget: int | None = None,
-    executor: Executor | None = None,
+    executor: Executor | int | None = None,
     journal: Any = None,
     tag: str | None = None,
     version: str = "",
@@ -76,14 +78,17 @@ def compare_models(
     evidence : {"log", "linear"}, optional
         ``"log"``: a Gaussian process on the log likelihood, whose exponential is always positive (the default).
         ``"linear"``: Bayesian quadrature of the likelihood, as in the paper, conditioned on a positive result.
-    kernel : Kernel or class of kernel, optional
-        Of the process, as in :func:`fwbq.evidence`: of a class the length-scales are found from values, a kernel is
-        used as it is, on the parameters (on the models' `coordinates` where these are given). By default that of
-        :func:`fwbq.evidence`; Matern-5/2 with length-scales found on shared points; `ExpQuad` with the measure's
-        standard deviations as length-scales for ``"linear"``.
+    kernel : Kernel, class of kernel or str, optional
+        Of the process, as in :func:`fwbq.evidence`: of a class, or its name, the length-scales are found from values, a
+        kernel is used as it is, on the parameters (on the models' `coordinates` where these are given). By default that
+        of :func:`fwbq.evidence`; Matern-5/2 with length-scales found on shared points; `ExpQuad` with the measure's
+        standard deviations as length-scales for ``"linear"``. Models with gradients have a kernel, an amplitude and
+        draws of their own: `kernel`, `amplitude` and `design` are those of the others.
     amplitude : {"calibrated", "marginal", "ml", "loo"} or float, optional
-        The factor on the kernel's variance, as in :func:`fwbq.integrate`: "calibrated" by default, and "marginal" for
-        ``"linear"``, as in the paper.
+        The factor on the kernel's variance: that of greatest likelihood ("ml", "marginal"), that of leave-one-out
+        errors, which count the more the larger the likelihood is ("loo"), the first of these raised where the second is
+        larger ("calibrated", the default), or a number. Under ``"linear"`` as in :func:`fwbq.integrate`, and "marginal"
+        by default, as in the paper.
     design : callable, optional
         ``design(embedding, rng=...)`` with ``take(n)``, e.g. `fwbq.FrankWolfe`: for shared points in place of points
         spread evenly over the prior; for models with points of their own in place of sequential Bayesian quadrature
@@ -93,8 +98,8 @@ def compare_models(
         decided: ten say too little about how smooth a likelihood is.
     budget : int, optional
         Most evaluations of all models together; the round that would exceed it is cut to what is left.
-    executor : concurrent.futures.Executor, optional
-        Where likelihoods are evaluated; the answer is the same for any.
+    executor : concurrent.futures.Executor or int, optional
+        Where likelihoods are evaluated, as for :func:`fwbq.integrate`; the answer is the same for any.
     journal : path, optional
         SQLite file in which every finished evaluation is kept; a run that died goes on where it stopped.
     tag, version : str, optional
@@ -108,7 +113,8 @@ def compare_models(
     timeout : float, optional
         Seconds that one evaluation may take.
     rng : optional
-        Seeds the draws of :meth:`Comparison.probabilities`.
+        Seeds the points of each model and the draws of :meth:`Comparison.probabilities`. With a journal the default is
+        0, because a restart must ask for the same points.
     progress : bool, optional
         Show progress; by default on a terminal.
 
@@ -145,12 +151,15 @@ def compare_models(
     _validate.instance(models, "models", Mapping, "give a dict of names to fwbq.Model(log_integrand, measure)")
     if not models:
         raise ValueError("`models` is empty: give a mapping of names to fwbq.Model(log_integrand, measure)")
+    how = Evaluation(
+        executor=checked_executor(executor), journal=journal, tag=tag, version=version, vectorized=vectorized,
+        on_error=on_error, timeout=timeout, progress=progress,
+    )  # fmt: skip
     options = Options(
         n=n, stop=stop, tol=tol, stages=stages, prior=prior, evidence=evidence, kernel=kernel, amplitude=amplitude,
-        design=design, race=race, budget=budget, executor=executor, journal=journal, version=version, on_error=on_error,
-        timeout=timeout, rng=rng, progress=progress,
+        design=design, race=race, budget=budget, rng=rng, evaluation=how,
     )  # fmt: skip
-    return _in_order(compare_families(families(models, tag, vectorized), options), tuple(models))
+    return _in_order(compare_families(families(models, how.tag, how.vectorized), options), tuple(models))
 
 
 def _in_order(result: Comparison, names: tuple[Hashable, ...]) -> Comparison:
