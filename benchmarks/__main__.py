@@ -11,9 +11,10 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+from studies.pages import write_tables
+
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "performance.md"
-BEGIN, END = "<!-- begin tables -->\n", "<!-- end tables -->"
 
 
 def title(script: Path) -> str:
@@ -31,7 +32,8 @@ def run(script: Path) -> tuple[str, bool]:
     """Run a benchmark, showing what it prints as it comes; return the text and whether it went well."""
     environment = {"OPENBLAS_NUM_THREADS": "1"} | dict(os.environ)
     lines = []
-    with subprocess.Popen([sys.executable, str(script)], env=environment, stdout=subprocess.PIPE, text=True) as process:
+    command = [sys.executable, "-m", f"{HERE.name}.{script.stem}"]
+    with subprocess.Popen(command, env=environment, cwd=HERE.parent, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout:
             print(line, end="", flush=True)
             lines.append(line)
@@ -58,9 +60,7 @@ def main(arguments: list[str]) -> int:
         report += [heading, fenced(text)]
         failed += not well
     if write:
-        page = PAGE.read_text()
-        before, after = page[: page.index(BEGIN) + len(BEGIN)], page[page.index(END) :]
-        PAGE.write_text(before + "\n" + "\n".join(report) + "\n" + after)
+        write_tables(PAGE, "\n".join(report))
     return failed
 
 

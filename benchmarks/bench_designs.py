@@ -17,7 +17,7 @@ import scipy.optimize
 import scipy.stats
 
 import fwbq
-from fwbq.studies.simulation import KERNEL, mixture
+from fwbq.paper.simulation import KERNEL, mixture
 
 N = 100
 

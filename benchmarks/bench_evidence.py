@@ -20,8 +20,8 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_t
 
 import fwbq
-from fwbq.inference.space import space_of
-from fwbq.studies.evidence import FAMILIES
+from fwbq.inference.chart import chart_of
+from studies.evidence import FAMILIES
 
 #: Twelve problems, and the evaluations that every method may use.
 PROBLEMS = (
@@ -35,16 +35,16 @@ class Counted:
     """The log joint density of a problem in coordinates where the prior is standard normal, counting its calls."""
 
     def __init__(self, problem):
-        self.problem, self.space, self.calls = problem, space_of(problem.prior), 0
+        self.problem, self.chart, self.calls = problem, chart_of(problem.prior), 0
 
     def log_likelihood(self, z):
         z = np.atleast_2d(z)
         self.calls += len(z)
-        return self.problem.log_likelihood(self.space.to_user(z))
+        return self.problem.log_likelihood(self.chart.to_user(z))
 
     def log_joint(self, z):
         z = np.atleast_2d(z)
-        return self.log_likelihood(z) + self.space.log_prior(z)
+        return self.log_likelihood(z) + self.chart.log_prior(z)
 
 
 class OutOfTime(BaseException):
@@ -72,7 +72,7 @@ def limited(seconds):
 
 def with_fwbq(f, seed):
     found = fwbq.evidence(
-        f.log_likelihood, fwbq.Gaussian(np.zeros(f.space.dim), np.eye(f.space.dim)), n=BUDGET, rng=seed
+        f.log_likelihood, fwbq.Gaussian(np.zeros(f.chart.dim), np.eye(f.chart.dim)), n=BUDGET, rng=seed
     )
     return found.log_evidence, found.sd
 
@@ -80,7 +80,7 @@ def with_fwbq(f, seed):
 def with_laplace(f, seed):
     """Climb by BFGS with half of the evaluations, then importance sampling from a Student-t with that curvature."""
     rng = np.random.default_rng(seed)
-    d = f.space.dim
+    d = f.chart.dim
 
     class Spent(Exception):
         pass
@@ -122,7 +122,7 @@ def with_pyvbmc(f, seed):
     from pyvbmc import VBMC
 
     np.random.seed(seed)  # noqa: NPY002 (PyVBMC draws from the global generator)
-    d = f.space.dim
+    d = f.chart.dim
     vbmc = VBMC(
         lambda z: max(float(f.log_joint(z)[0]), -1e6), np.zeros((1, d)), plausible_lower_bounds=np.full((1, d), -1.0),
         plausible_upper_bounds=np.full((1, d), 1.0), options={"max_fun_evals": BUDGET, "display": "off"},
@@ -137,7 +137,7 @@ def with_dynesty(f, seed):
 
     # So few evaluations allow few live points: what is asked here is what 200 evaluations give, not what it can do.
     sampler = NestedSampler(
-        lambda z: max(float(f.log_likelihood(z)[0]), -1e10), ndtri, f.space.dim, nlive=max(25, 2 * f.space.dim + 2),
+        lambda z: max(float(f.log_likelihood(z)[0]), -1e10), ndtri, f.chart.dim, nlive=max(25, 2 * f.chart.dim + 2),
         rstate=np.random.default_rng(seed), first_update={"min_ncall": 20, "min_eff": 50.0},
     )  # fmt: skip
     sampler.run_nested(maxcall=BUDGET, print_progress=False, add_live=True)
@@ -147,7 +147,7 @@ def with_dynesty(f, seed):
 def with_gpry(f, seed):
     from gpry import Runner
 
-    d = f.space.dim
+    d = f.chart.dim
     runner = Runner(
         lambda z: max(float(f.log_joint(z)[0]), -1e6), bounds=[[-5.0, 5.0]] * d, seed=seed, verbose=1,
         options={"max_total": BUDGET, "max_finite": BUDGET}, plots=False,

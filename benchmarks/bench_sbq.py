@@ -16,7 +16,7 @@ import scipy
 from scipy.linalg import solve_triangular
 
 import fwbq
-from fwbq.studies.simulation import mixture
+from fwbq.paper.simulation import mixture
 
 
 def wide_mixture(dim, components=20):

@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 
 import fwbq
-from fwbq.studies import nets
+from studies import nets
 
 #: Sets the problems apart from those of `make nets`.
 KIND = 1

@@ -16,14 +16,14 @@ GOAL = 1.3
 
 def herding():
     import fwbq
-    from fwbq.studies.simulation import mixture
+    from fwbq.paper.simulation import mixture
 
     fwbq.FrankWolfe(fwbq.embed(fwbq.ExpQuad(0.8), mixture(0)), candidates=50_000, rng=0).take(500)
 
 
 def sbq():
     import fwbq
-    from fwbq.studies.simulation import mixture
+    from fwbq.paper.simulation import mixture
 
     fwbq.SBQ(fwbq.embed(fwbq.ExpQuad(0.8), mixture(0)), candidates=10_000, rng=0).rule(200)
 

@@ -1,6 +1,6 @@
 """What constants of kernel search, evidences and comparisons do: each smaller and larger, on known truths.
 
-``python benchmarks/constants.py [integral | evidence | comparison] [name ...]``. For each setting a row: how many
+``python -m benchmarks.constants [integral | evidence | comparison] [name ...]``. For each setting a row: how many
 95 % intervals hold the truth, how wide they are and how large the errors, relative to the constants as they are
 (geometric means over the problems, errors not below a hundredth of the stated standard deviation), and the processor
 time relative to theirs. Another value makes a run choose other points, which alone changes errors and widths of single
@@ -15,16 +15,14 @@ import warnings
 import numpy as np
 
 import fwbq
-from fwbq import problems
 from fwbq.chema import Dataset, compare
 from fwbq.chema.pairs import ScreenRules
-from fwbq.problems.likelihoods import LIKELIHOODS
-from fwbq.studies.calibration import tensor_sum
+from studies import problems
+from studies.calibration import tensor_sum
+from studies.problems.likelihoods import LIKELIHOODS
 
 SEARCH, PRIOR = "fwbq.process.search", "fwbq.process.prior.LengthscalePrior"
-ACQUISITION, NODES, RUN = "fwbq.inference.acquisition", "fwbq.inference.nodes", "fwbq.inference.run"
-VIEW, CONCLUSION = "fwbq.inference.view", "fwbq.inference.conclusion"
-ASSESSMENT, ZEROS, SURROGATE = "fwbq.inference.assessment", "fwbq.inference.zeros", "fwbq.inference.surrogate"
+TUNING = "fwbq.inference.tuning.TUNING"
 
 #: (where, name, other values)
 INTEGRAL = [
@@ -44,23 +42,23 @@ INTEGRAL = [
     (SEARCH, "_STUDENT_DF", (2.0, 20.0)),
 ]
 EVIDENCE = [
-    (ACQUISITION, "_CANDIDATES", (200, 800)),
-    (ACQUISITION, "_WIDE", (0, 300)),
-    (ACQUISITION, "_DRAWS", (200, 800)),
-    (ACQUISITION, "_QUADRATURE", (1.0 / 3.0, 1.0)),
-    (NODES, "_CONTROLS", (4, 24)),
-    (NODES, "_AROUND", (12, 48)),
-    (NODES, "_AROUND_DF", (4.0, 30.0)),
-    (NODES, "_ATTEMPTS", (1, 6)),
-    (RUN, "_GROWTH", (0.05, 0.2)),
-    (VIEW, "_REFIT", (1.01, 1.5)),
-    (VIEW, "_FEW", ((128, 4), (1024, 4))),
-    (CONCLUSION, "_MANY", ((1024, 8), (8192, 8))),
-    (ASSESSMENT, "_DOUBLE", (512, 2048)),
-    (SURROGATE, "RELATIVE", (2.5, 10.0)),
-    (SURROGATE, "DEPTH", (5.0, 20.0)),
-    (ZEROS, "_VARIANCE", (100.0, 1600.0)),
-    (ZEROS, "_LENGTHS", ((2.5,), (0.5, 1.0, 2.5, 6.0, 15.0))),
+    (f"{TUNING}.sizes", "candidates", (200, 800)),
+    (f"{TUNING}.sizes", "wide", (0, 300)),
+    (f"{TUNING}.sizes", "draws", (200, 800)),
+    (f"{TUNING}.quadrature", "share", (1.0 / 3.0, 1.0)),
+    (f"{TUNING}.quadrature", "growth", (0.05, 0.2)),
+    (f"{TUNING}.nodes", "controls", (4, 24)),
+    (f"{TUNING}.nodes", "around", (12, 48)),
+    (f"{TUNING}.nodes", "around_df", (4.0, 30.0)),
+    (f"{TUNING}.nodes", "attempts", (1, 6)),
+    (f"{TUNING}.sizes", "few", ((128, 4), (1024, 4))),
+    (f"{TUNING}.sizes", "many", ((1024, 8), (8192, 8))),
+    (f"{TUNING}.process", "refit", (1.01, 1.5)),
+    (f"{TUNING}.sizes", "pairs", (512, 2048)),
+    (f"{TUNING}.depth", "noise_scale", (2.5, 10.0)),
+    (f"{TUNING}.depth", "free", (5.0, 20.0)),
+    (f"{TUNING}.sign", "variance", (100.0, 1600.0)),
+    (f"{TUNING}.sign", "lengths", ((2.5,), (0.5, 1.0, 2.5, 6.0, 15.0))),
 ]
 LOG_PROCESS, LEADERS, SHARED = "fwbq.selection.log_process", "fwbq.selection.leaders", "fwbq.selection.shared"
 JUDGE, LIKELY, SCREENING = "fwbq.chema.judge", "fwbq.chema.likely", "fwbq.chema.screening"
@@ -128,23 +126,23 @@ RUNS = {"integral": (integrals, INTEGRAL), "evidence": (evidences, EVIDENCE), "c
 
 
 def place(where: str):
-    """The module or class of that name."""
+    """The module, class or value of that name."""
     try:
         return importlib.import_module(where)
     except ModuleNotFoundError:
         module, _, name = where.rpartition(".")
-        return getattr(importlib.import_module(module), name)
+        return getattr(place(module), name)
 
 
 def with_constant(holder, name, value):
-    """Set a constant of a module, or the default of a field of a dataclass."""
+    """Set a constant of a module, a field of a frozen value, or the default of a field of a dataclass."""
     if isinstance(holder, type):
         fields = list(holder.__dataclass_fields__)
         defaults = list(holder.__init__.__defaults__)
         defaults[fields.index(name) - len(fields)] = value
         holder.__init__.__defaults__ = tuple(defaults)
     else:
-        setattr(holder, name, value)
+        object.__setattr__(holder, name, value)
 
 
 def measured(run) -> tuple[np.ndarray, np.ndarray, int, float]:

@@ -1,14 +1,14 @@
 """The evidence of the hare and lynx model by brute force: tempering finds the mass, importance sampling weighs it.
 
-``python benchmarks/lotka_volterra_reference.py`` prints what `fwbq.problems.lotka_volterra` holds as its truth: about
-a million solutions of the differential equation, half a minute.
+``python -m benchmarks.lotka_volterra_reference`` prints what `studies.problems.lotka_volterra` holds as its truth:
+about a million solutions of the differential equation, half a minute.
 """
 
 import numpy as np
 from scipy.special import logsumexp
 from scipy.stats import multivariate_t
 
-from fwbq.problems import lotka_volterra
+from studies.problems import lotka_volterra
 
 DIM = len(lotka_volterra.PARAMETERS)
 PARTICLES, SEEDS = 4000, (0, 1, 2)

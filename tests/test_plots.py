@@ -7,7 +7,7 @@ import pytest
 
 import fwbq
 from fwbq import plots
-from fwbq.plots import studies as figures
+from fwbq.plots import paper as figures
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 
-from fwbq.studies import nets
+from studies import nets
 
 
 def test_rows_repeat_and_say_what_happened():

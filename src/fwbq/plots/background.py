@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .style import short
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -62,13 +64,16 @@ def shade(ax: Axes, measure: Measure, coordinates: tuple[int, int], points: Arra
     found = density(measure, coordinates, [x, y])
     if found is not None and found.max() > found.min():
         ax.contourf(x, y, found, levels=10, cmap="Greys", vmax=1.6 * found.max(), zorder=0)
-    ax.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]), xlabel=name(i, measure.dim), ylabel=name(j, measure.dim))
+    ax.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]), xlabel=name(i, measure), ylabel=name(j, measure))
     ax.grid(False)
 
 
-def name(coordinate: int, dim: int) -> str:
-    """Return the label of a coordinate."""
-    return "$x$" if dim == 1 else f"$x_{{{coordinate + 1}}}$"
+def name(coordinate: int, measure: Measure) -> str:
+    """Return the label of a coordinate: the name that the measure was given for it, or a symbol."""
+    given = measure.names[coordinate]
+    if given != f"x{coordinate + 1}":
+        return short(given)
+    return "$x$" if measure.dim == 1 else f"$x_{{{coordinate + 1}}}$"
 
 
 def pair(coordinates: Any, dim: int) -> tuple[int, int]:

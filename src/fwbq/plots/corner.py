@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import _validate
 from .style import BLACK, BLUE, SKY, VERMILLION, panels, plus_minus, short, styled
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ def corner(found: Evidence, axes: Any = None, *, names: Sequence[str] | None = N
         The panels, row by row: (1, 1), (2, 1), (2, 2), (3, 1), ...
     """
     posterior = found._some_posterior()
-    labels = [short(name) for name in _validate.parameter_names(names, found.points.shape[1])]
+    labels = [short(name) for name in found._names(names)]
     d = len(labels)
     drawn = _triangle(axes, d)
     ranges = [_range(column, posterior.weights) for column in posterior.points.T]

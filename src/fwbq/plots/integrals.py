@@ -128,7 +128,7 @@ def process_slice(
         if room > 0.0:
             bottom = max(float(seen.min()) - room, float(low.min()) - 0.1 * room)
             ax.set_ylim(bottom, min(float(seen.max()) + room, float(high.max()) + 0.1 * room))
-        ax.set(xlabel=name(i, d), ylabel="$f$", xlim=(grid[0], grid[-1]))
+        ax.set(xlabel=name(i, measure), ylabel="$f$", xlim=(grid[0], grid[-1]))
         ax.legend(ncols=2)
         return ax
     i, j = pair(coordinates, d)
@@ -145,7 +145,7 @@ def process_slice(
     ax.clabel(lines, fontsize=7, fmt="%.2g")
     if d == 2:
         ax.plot(found.points[:, i], found.points[:, j], "o", color=VERMILLION, markersize=3)
-    ax.set(xlabel=name(i, d), ylabel=name(j, d), title="dashed: half the 68 % interval")
+    ax.set(xlabel=name(i, measure), ylabel=name(j, measure), title="dashed: half the 68 % interval")
     ax.grid(False)
     return ax
 

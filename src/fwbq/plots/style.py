@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from .. import _files
+from .. import _files, _numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -139,13 +139,7 @@ def short(name: object, length: int = 24) -> str:
 
 def plus_minus(mean: float, sd: float) -> str:
     """Return a mean with the digits that its standard deviation leaves."""
-    if not sd > 0.0:
-        return f"{mean:.4g}"
-    digits = 1 - int(np.floor(np.log10(sd)))
-    if not -3 <= digits <= 6:
-        return f"{mean:.3g} ± {sd:.2g}"
-    shown = round(mean, digits) + 0.0  # no "-0.00"
-    return f"{shown:.{max(digits, 0)}f} ± {sd:.{max(digits, 0)}f}"
+    return _numbers.with_error(mean, sd) if sd > 0.0 else f"{mean:.4g}"
 
 
 def save(axes: Axes | Iterable[Axes], *paths: str | Path) -> None:

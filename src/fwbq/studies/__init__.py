@@ -1,1 +1,0 @@
-"""Studies: the paper's figures and our own measurements, each a function that returns data."""
