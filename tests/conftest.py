@@ -67,54 +67,84 @@ def build_comparison():
 
 
 @pytest.fixture(scope="session")
-def importance():
-    """Weigh a likelihood by brute force, without anything in common with the formula of its evidence."""
-    from scipy.special import logsumexp
-    from scipy.stats import multivariate_t
+def tempered():
+    """Draw points where a posterior has its mass, without anything in common with the formula of its evidence."""
+    from scipy import stats
+    from scipy.spatial.distance import cdist
+    from scipy.special import gammaln, logsumexp
 
-    from fwbq.inference.space import space_of
+    import fwbq
+    from fwbq.inference.chart import chart_of
 
-    def weigh(problem, seed=0, size=20_000):
-        """Return the log evidence and its standard error by tempered importance sampling.
+    def draw(problem, seed=0, size=20_000):
+        """Return the log joint density in the coordinates of a run, points in them, and their log weights.
 
-        In coordinates where the prior is standard normal. From the prior on, 40 Student-t components stand on points
-        drawn from powers of the likelihood that rise to one, each with half the covariance of those points: every mode
-        and every bend is covered. The last round, with the prior beside it, is weighed.
+        In these coordinates most priors are standard normal. From that density on, 40 Student-t components stand on
+        points drawn from powers of the likelihood that rise to one, each with half the covariance of those points:
+        every mode and every bend is covered. The last round, with the standard normal beside it, is weighed. Without a
+        prior the coordinates are those of independent Cauchy distributions around the start, whose tails are at least
+        as heavy as those of the densities here.
         """
-        space = space_of(problem.prior)
-        rng = np.random.default_rng(seed)
-        d = problem.dim
+        prior, log_density = problem.prior, problem.log_likelihood
+        if prior is None:
+            parts = zip(problem.start, problem.scale, strict=True)
+            prior = fwbq.Product([stats.cauchy(m, s) for m, s in parts])
 
-        def log_prior(z):
+            def log_density(x):
+                return problem.log_likelihood(x) - prior.log_density(x)
+
+        chart = chart_of(prior)
+        rng = np.random.default_rng(seed)
+        d, df = problem.dim, 5.0
+
+        def log_normal(z):
             return -0.5 * np.sum(z * z, axis=1) - 0.5 * d * np.log(2.0 * np.pi)
 
         def log_likelihood(z):
-            values = problem.log_likelihood(space.to_user(z))
+            values = log_density(chart.to_user(z))
             return np.where(np.isnan(values), -np.inf, values)
 
         z, power = rng.standard_normal((size, d)), 0.0
-        values, q = log_likelihood(z), log_prior(z)
+        values, q = log_likelihood(z), log_normal(z)
         while True:
             # The largest power at which 200 points are effective.
             for new in np.geomspace(1.0, 1e-9, 200):
-                logs = np.where(np.isfinite(values), new * values, -np.inf) + log_prior(z) - q
+                logs = np.where(np.isfinite(values), new * values, -np.inf) + chart.log_prior(z) - q
                 w = np.exp(logs - logs.max())
                 if w.sum() ** 2 / np.sum(w * w) > 200:
                     break
             last, power = power == 1.0, new
             if last:
-                error = np.sqrt(np.sum(w * w) / w.sum() ** 2 - 1.0 / size)
-                return logsumexp(logs) - np.log(size), error
+                return (lambda z: log_likelihood(z) + chart.log_prior(z)), z, logs
             w /= w.sum()
             centre = w @ z
             cov = 0.5 * (w[:, None] * (z - centre)).T @ (z - centre) + 1e-12 * np.eye(d)
-            parts = [multivariate_t(m, cov, df=5) for m in z[rng.choice(size, 40, p=w)]]
-            counts = rng.multinomial(size, [0.1, *[0.9 / 40] * 40])
-            z = np.vstack([
-                rng.standard_normal((counts[0], d)),
-                *(part.rvs(n, random_state=rng).reshape(-1, d) for part, n in zip(parts, counts[1:], strict=True) if n),
-            ])  # fmt: skip
-            near = logsumexp([np.atleast_1d(part.logpdf(z)) for part in parts], axis=0) + np.log(0.9 / 40)
-            values, q = log_likelihood(z), np.logaddexp(near, np.log(0.1) + log_prior(z))
+            root = np.linalg.cholesky(cov)
+            tops = z[rng.choice(size, 40, p=w)]
+            steps = rng.standard_normal((size, d)) @ root.T * np.sqrt(df / rng.chisquare(df, (size, 1)))
+            z = np.where(
+                rng.uniform(size=(size, 1)) < 0.1,
+                rng.standard_normal((size, d)),
+                tops[rng.integers(40, size=size)] + steps,
+            )
+            squares = cdist(np.linalg.solve(root, z.T).T, np.linalg.solve(root, tops.T).T, "sqeuclidean")
+            constant = gammaln(0.5 * (df + d)) - gammaln(0.5 * df) - 0.5 * d * np.log(df * np.pi)
+            constant -= np.sum(np.log(np.diagonal(root)))
+            near = logsumexp(-0.5 * (df + d) * np.log1p(squares / df), axis=1) + constant + np.log(0.9 / 40)
+            values, q = log_likelihood(z), np.logaddexp(near, np.log(0.1) + log_normal(z))
+
+    return draw
+
+
+@pytest.fixture(scope="session")
+def importance(tempered):
+    """Weigh a likelihood by brute force: the log evidence and its standard error, by tempered importance sampling."""
+    from scipy.special import logsumexp
+
+    def weigh(problem, seed=0, size=20_000):
+        _, _, logs = tempered(problem, seed, size)
+        w = np.exp(logs - logs.max())
+        error = np.sqrt(np.sum(w * w) / w.sum() ** 2 - 1.0 / size)
+        return logsumexp(logs) - np.log(size), error
 
     return weigh

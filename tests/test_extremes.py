@@ -56,6 +56,8 @@ def test_what_does_not_fit_in_memory_is_refused_before_any_work():
     ):
         with pytest.raises(ValueError, match=r"fits in memory, [0-9.]+ GB here, got \d+, which would take about .* GB"):
             call()
+    with pytest.raises(ValueError, match="got 1000000000000, which"):  # as it was given, no power of two
+        fwbq.integrate(lambda x: x[:, 0], GAUSSIAN, n=10**12)
 
 
 def test_monte_carlo_makes_each_block_once(monkeypatch):

@@ -10,10 +10,10 @@ import fwbq
 
 SOURCE = Path(fwbq.__file__).parent
 LAYERS = [
-    "_reason", "_html", "_files", "_lock", "_threads", "_warnings", "_extras", "_frozen", "_validate", "_quasi_random",
-    "_linalg", "_gauss", "_whitening", "measures", "kernels", "embeddings", "rules", "designs", "process", "posterior",
-    "transforms", "thinning", "evaluation", "integration", "inference", "selection", "chema", "theory", "problems",
-    "plots", "report", "studies", "cli",
+    "_reason", "_numbers", "_html", "_files", "_lock", "_threads", "_warnings", "_extras", "_frozen", "_validate",
+    "_quasi_random", "_linalg", "_gauss", "_whitening", "measures", "kernels", "embeddings", "rules", "process",
+    "designs", "posterior", "transforms", "thinning", "evaluation", "integration", "inference", "selection", "chema",
+    "theory", "plots", "report", "paper", "cli",
 ]  # fmt: skip
 # Conveniences on a result object that load a lower layer only when called.
 CONVENIENCES = {
@@ -51,6 +51,15 @@ def imports(path: Path):
     yield from walk(ast.parse(path.read_text()), False)
 
 
+def modules(path: Path):
+    """Name the first part of every module that is imported by its full name."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield (node.module or "").split(".")[0]
+
+
 PAGE = (Path(__file__).parents[1] / "docs" / "architecture.md").read_text()
 MODULES = sorted(p for p in SOURCE.rglob("*.py") if p.name not in ("__init__.py", "__main__.py") or p.parent != SOURCE)
 
@@ -71,22 +80,31 @@ def test_imports_point_upward(path):
             assert LAYERS.index(name) <= LAYERS.index(own), f"{own} imports {name}, which stands below it"
 
 
+def test_the_package_needs_nothing_beside_it():
+    """Studies and benchmarks are of the repository, not of the wheel."""
+    beside = {"studies", "benchmarks", "tests"}
+    assert {str(path.relative_to(SOURCE)) for path in SOURCE.rglob("*.py") if beside & set(modules(path))} == set()
+    seen = {name for path in (SOURCE.parents[1] / "studies").rglob("*.py") for name in modules(path)}
+    assert "fwbq" in seen
+
+
 def test_the_page_on_the_architecture_has_the_same_rooms():
     """In the same order, each with what it holds and why."""
     assert re.findall(r"^\| `(\w+)` \| .+ \| .+ \|$", PAGE, re.MULTILINE) == LAYERS
 
 
 def test_the_walks_on_that_page_lead_through_files_that_exist():
-    named = set(re.findall(r"`(\w+/\w+\.py)`", PAGE)) - {"tests/test_layers.py"}
+    named = set(re.findall(r"`((?:\w+/)+\w+\.py)`", PAGE)) - {"tests/test_layers.py"}
     assert len(named) > 40
     assert [name for name in sorted(named) if not (SOURCE / name).exists()] == []
 
 
 def test_every_file_of_the_central_rooms_is_met_on_a_walk():
     """A newcomer finds each file of these rooms on that page."""
-    for room in ("rules", "designs", "process", "posterior", "evaluation", "integration", "selection"):
-        files = {path.name for path in (SOURCE / room).glob("*.py")} - {"__init__.py", "progress.py"}
-        assert {name for name in files if f"`{room}/{name}`" not in PAGE} == set()
+    for room in ("rules", "process", "designs", "posterior", "evaluation", "integration", "inference", "selection"):
+        paths = [path for path in (SOURCE / room).rglob("*.py") if path.name not in ("__init__.py", "progress.py")]
+        files = {path.relative_to(SOURCE).as_posix() for path in paths}
+        assert {name for name in files if f"`{name}`" not in PAGE} == set()
 
 
 @pytest.mark.parametrize("room", LAYERS)
@@ -98,4 +116,4 @@ def test_every_room_has_its_tests(room):
 
 def test_no_folder_of_tests_is_without_its_room():
     folders = {path.name for path in Path(__file__).parent.iterdir() if any(path.glob("test_*.py"))}
-    assert folders <= set(LAYERS)
+    assert folders <= {*LAYERS, "studies"}  # the studies stand beside the package

@@ -157,8 +157,10 @@ def test_every_entry_point_runs_with_one_thread(blas, monkeypatch, work):
 
 def test_the_surrogate_of_a_likelihood_is_fitted_with_one_thread(blas, monkeypatch):
     seen = []
-    fit = fwbq.inference.view.fit
-    monkeypatch.setattr("fwbq.inference.view.fit", lambda *args, **kwargs: seen.append(blas()) or fit(*args, **kwargs))
+    fit = fwbq.inference.surrogate.fit_processes
+    monkeypatch.setattr(
+        "fwbq.inference.surrogate.fit_processes", lambda *args, **kwargs: seen.append(blas()) or fit(*args, **kwargs)
+    )
     run = fwbq.EvidenceRun(fwbq.Gaussian([0.0], [[1.0]]), n=20, rng=0)
     while run.n_evaluations < 20:
         x = run.ask()

@@ -154,7 +154,7 @@ BAD = [
     (lambda: ProductKernel([fwbq.ExpQuad(1.0), 2.0]), "kernels", "kernels"),
     (lambda: fwbq.ExpQuad([1.0, 1.0]) + fwbq.ExpQuad([1.0] * 3), "kernels", "dimension"),
     (lambda: fwbq.ExpQuad(1.0).gradient_sum([[0.0]], [[0.0]], [1.0, 2.0]), "weights", "shape"),
-    (lambda: fwbq.ExpQuad(1.0).lengthscale_gradient([[0.0]], None, 1), "i", "coordinate"),
+    (lambda: fwbq.Matern12(1.0).gradient_covariance([[0.0]]), "kernel", "have none"),
     (lambda: fwbq.Gaussian([0.0, 0.0], [[1.0, 2.0], [2.0, 1.0]]), "cov", "positive definite"),
     (lambda: fwbq.Gaussian([0.0, 0.0], [[1.0, 0.5], [0.0, 1.0]]), "cov", r"\(C \+ C.T\)"),
     (lambda: fwbq.Gaussian([0.0, 0.0], [1.0, 2.0, 3.0]), "cov", r"shape \(3,\)"),
@@ -179,7 +179,7 @@ BAD = [
     (lambda: fwbq.Uniform([], []), "lower", "vector"),
     (lambda: fwbq.Product([]), "distributions", "stats.gamma"),
     (lambda: fwbq.Product(3.0), "distributions", "stats.gamma"),
-    (lambda: fwbq.Product([3.0]), r"distributions\[0\]", "stats.gamma"),
+    (lambda: fwbq.Product([3.0]), r"distributions\[0\]", "put it into f"),
     (lambda: fwbq.Empirical([0.0, 1.0]), "points", "None"),
     (lambda: fwbq.Empirical(np.zeros((0, 2))), "points", "one row"),
     (lambda: fwbq.Empirical([[0.0], [1.0]], [1.0, 1.0]), "weights", "divide"),
@@ -215,7 +215,7 @@ def test_the_error_names_the_parameter_and_the_remedy(case):
 def test_distributions_that_cannot_be_used_are_named():
     from scipy import stats
 
-    for bad in (stats.poisson(3.0), stats.norm, stats.norm([0.0, 1.0]), stats.norm(0.0, -1.0)):
+    for bad in (stats.norm, stats.norm([0.0, 1.0]), stats.norm(0.0, -1.0)):
         with pytest.raises((TypeError, ValueError), match=r"`distributions\[1\]`"):
             fwbq.Product([stats.norm(), bad])
 

@@ -44,6 +44,14 @@ class Thinned:
         Their distance from the chain: the maximum mean discrepancy under the kernel of `thin`.
     mmd_every : float
         That of every (N / n)-th state, for comparison.
+
+    Examples
+    --------
+    >>> import numpy as np, fwbq
+    >>> chain = np.random.default_rng(0).normal(size=(500, 2))
+    >>> chosen = fwbq.thin(chain, 10)
+    >>> len(chosen), chosen.points.shape, bool(chosen.mmd < chosen.mmd_every)
+    (10, (10, 2), True)
     """
 
     points: FloatArray

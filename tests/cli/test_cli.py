@@ -10,9 +10,10 @@ import pytest
 import scipy
 
 import fwbq
-from fwbq.cli import expressions
+from fwbq.cli import expressions, select
 from fwbq.cli.app import run
 from fwbq.cli.console import shorten
+from fwbq.cli.integral import load_function
 
 DATA = fwbq.chema.Dataset.example()
 
@@ -369,6 +370,10 @@ BUMP = ["integrate", "integrands:bump", "--n", "10", "--measure"]
         ([*BUMP, "gaussian(mean=[0], covariance=1)"], "--measure gaussian takes mean, cov"),
         ([*BUMP, "gaussian(mean=[0], cov=-1)"], "--measure gaussian: cov must be positive definite"),
         ([*BUMP, "gauss(0, 1)"], "did you mean gaussian? There are gaussian, mixture"),
+        ([*BUMP, "normal(0, 1)"], "--measure 'normal' is not known; did you mean norm?"),
+        ([*BUMP, "exponential()"], "did you mean expon?"),
+        ([*BUMP, "product(normal(0, 1))"], "did you mean norm?"),
+        ([*BUMP, "norm()", "--kernel", "matern51"], "--kernel 'matern51' is not known: the names are expquad"),
         ([*BUMP, "norm(scale=-1)"], "`norm(scale=-1)` must be a proper distribution"),
         ([*BUMP, "product(norm(), lognorm(-1))"], "`lognorm(-1)` must be a proper distribution"),
         ([*BUMP, "product()"], "--measure product needs a distribution for each coordinate"),
@@ -467,3 +472,70 @@ def test_a_distribution_of_scipy_is_a_measure():
     one = expressions.measure("lognorm(0.5, scale=2)")
     assert one.dim == 1
     assert one.mean[0] == pytest.approx(stats.lognorm(0.5, scale=2).mean(), rel=1e-15)
+
+
+# -- what is imported from the current directory ----------------------------------------------------------------------
+
+
+def in_a_process(folder, *arguments):
+    """Run the command as it is installed: with the folder of the script, not the current one, on the import path."""
+    code = "import sys; sys.path = [p for p in sys.path if p]; from fwbq.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", code, "integrate", *arguments], cwd=folder, capture_output=True, text=True, timeout=300
+    )
+
+
+@pytest.mark.parametrize("function", ["scipy.special:j0", "integrands:bump"])
+def test_a_file_in_the_folder_does_not_take_the_place_of_a_package(tmp_path, function):
+    """Of a file that has the name of a package nothing is run, when the function is loaded or later."""
+    for name in ("threadpoolctl", "typing_extensions"):
+        (tmp_path / f"{name}.py").write_text(f"raise SystemExit('{name} of the folder was run')\n")
+    (tmp_path / "scipy").mkdir()  # a folder without __init__.py is no package where there is one of its name
+    (tmp_path / "integrands.py").write_text("def bump(x):\n    return (-0.5 * (x**2).sum(axis=1))\n")
+    done = in_a_process(tmp_path, function, "--measure", "norm(0,1)", "--n", "20", "--json")
+    assert done.returncode == 0, done.stderr
+    assert "of the folder was run" not in done.stderr + done.stdout
+
+
+def test_a_module_of_the_folder_comes_first_and_finds_its_neighbours_also_later(tmp_path):
+    (tmp_path / "colorsys.py").write_text("def f(x):\n    return x[:, 0] + 1.0\n")  # the name of a standard module
+    (tmp_path / "neighbour.py").write_text("SHIFT = 2.0\n")
+    (tmp_path / "later.py").write_text("SCALE = 3.0\n")
+    (tmp_path / "own.py").write_text(
+        "import colorsys\nimport neighbour\n"
+        "def f(x):\n    import later\n    return later.SCALE * (colorsys.f(x) + neighbour.SHIFT)\n"
+    )
+    for workers in ("1", "2"):
+        done = in_a_process(
+            tmp_path, "own:f", "--measure", "norm(0,1)", "--n", "20", "--json", "--vectorized", "--workers", workers
+        )
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["mean"] == pytest.approx(9.0, abs=1e-4)  # its sd is 6e-6
+    done = in_a_process(tmp_path, "colorsys:f", "--measure", "norm(0,1)", "--n", "20", "--json")
+    assert json.loads(done.stdout)["mean"] == pytest.approx(1.0, abs=1e-4)
+
+
+def test_the_import_path_of_the_process_stays_for_a_package_that_is_installed(here):
+    before = list(sys.path)
+    load_function("scipy.special:j0")
+    assert sys.path == before
+    load_function("integrands:bump")
+    assert sys.path == [*before, str(here)]
+    load_function("integrands:both")
+    assert sys.path == [*before, str(here)]
+
+
+def test_no_cell_of_a_table_is_a_formula(tmp_path):
+    found = fwbq.compare({("=cmd()", "B"): (-3.0, 0.1), ("@sum", "-2"): (-4.0, 0.1), ("safe",): (-5.0, 0.1)})
+    select.write(found, tmp_path)
+    for name in ("inclusion", "ranking", "history", "probabilities"):
+        lines = (tmp_path / f"{name}.csv").read_text().splitlines()
+        cells = [cell.strip('"') for line in lines for cell in line.split(",")]
+        assert not [cell for cell in cells if cell.startswith(("=", "+", "@"))]
+    assert pd.read_csv(tmp_path / "inclusion.csv")["name"].tolist() == ["'=cmd()", "B", "'@sum", "'-2", "safe"]
+
+
+def test_replicates_are_asked_for_by_their_flag(tmp_path, capsys):
+    (tmp_path / "data.csv").write_text("time,variable,value,replicate\n0,S,1,1\n0,S,1,2\n0,S*,1,1\n0,E,1,1\n")
+    assert run(["select", str(tmp_path / "data.csv")]) == 2
+    assert "pass --replicates mean to average them" in capsys.readouterr().err

@@ -38,8 +38,8 @@ def here(tmp_path, monkeypatch):
 def test_it_prints_the_summary(capsys):
     assert run(["evidence", "likelihoods:narrow", *PRIOR, "--n", "40"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith(f"log evidence {TRUTH:.6g}") and "40 evaluations made" in out
-    assert "parameters: 0.399 ± 0.05, -1.097 ± 0.05" in out
+    assert out.startswith(f"log evidence {TRUTH:.3f}") and "40 evaluations made" in out
+    assert "parameters: 0.399 ± 0.050, -1.097 ± 0.050" in out
 
 
 @pytest.mark.parametrize("arguments", [["narrow", *PRIOR], ["joint", "--dim", "2"], ["joint", "--start", "-1,1"]])

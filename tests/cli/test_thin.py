@@ -62,3 +62,12 @@ def test_bad_input(tmp_path, name, content, options, words, capsys):
     captured = capsys.readouterr().err.replace("\n", " ")
     assert words in captured
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_what_is_no_array_of_states_is_named(tmp_path, capsys):
+    np.save(tmp_path / "number.npy", 3.0)
+    np.savez(tmp_path / "archive.npz", states=np.zeros((3, 2)))
+    (tmp_path / "archive.npz").rename(tmp_path / "archive.npy")
+    for name, words in (("number.npy", "holds an array of shape ()"), ("archive.npy", "holds an archive of arrays")):
+        assert run(["thin", str(tmp_path / name), "-o", str(tmp_path / "out.csv")]) == 2
+        assert words in capsys.readouterr().err

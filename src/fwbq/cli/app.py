@@ -43,10 +43,20 @@ class _Command(TyperCommand):
 
 
 class _Commands(TyperGroup):
-    """The same for the program itself."""
+    """The same for the program itself; what an interruption says is not lost."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         return _in_words(super().get_params(ctx))
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stop:  # of which typer would keep the exit code only
+            raise _Interrupted from stop
+
+
+class _Interrupted(Exception):
+    """A command was interrupted; its cause says what is kept."""
 
 
 def _in_words(parameters: list[Any]) -> list[Any]:
@@ -104,7 +114,9 @@ def run(arguments: Sequence[str]) -> int:
         )
         return int(outcome) if isinstance(outcome, int) else 0
     except KeyboardInterrupt:
-        return _fail("interrupted; what a journal holds is kept", 130)
+        return _fail("interrupted", 130)
+    except _Interrupted as stop:
+        return _fail(": ".join(["interrupted", *getattr(stop.__cause__, "__notes__", ())]).rstrip("."), 130, flags)
     except Exception as error:
         if debug:
             raise
@@ -223,6 +235,7 @@ def demo(
 ) -> int:
     """Choose among 352 models of the data set that ships with the package, and write the report."""
     from ..chema import Dataset
+    from ..evaluation import Evaluation
     from .select import compare_and_write
 
     data = Dataset.example()
@@ -231,8 +244,8 @@ def demo(
         f"its true regulators are {', '.join(data.regulators or ())}."
     )
     return compare_and_write(
-        data, out, n=200, stop=0.95, max_enzymes=2, method="log", truncated=False, seed=seed, journal=None, workers=1,
-        dask=None, report=True, as_json=False, progress=progress, command=str(context.obj),
+        data, out, Evaluation(progress=progress), n=200, stop=0.95, max_enzymes=2, method="log", truncated=False,
+        seed=seed, workers=1, dask=None, report=True, as_json=False, command=str(context.obj),
         source="fwbq.chema.Dataset.example()",
     )  # fmt: skip
 
@@ -292,6 +305,7 @@ def select(
     progress: Quiet = None,
 ) -> int:
     """Choose among kinetic models of your own data, with the numerical error carried to the decision."""
+    from ..evaluation import Evaluation
     from .select import compare_and_write, data_source, read_data
 
     reading: dict[str, Any] = {
@@ -303,8 +317,8 @@ def select(
     }
     dataset = read_data(data, substrate, **reading)
     return compare_and_write(
-        dataset, out, n=n, stop=stop, max_enzymes=max_enzymes, method=method, truncated=truncated, seed=seed,
-        journal=journal, workers=workers, dask=dask, report=report, as_json=as_json, progress=progress,
+        dataset, out, Evaluation(journal=journal, progress=progress), n=n, stop=stop, max_enzymes=max_enzymes,
+        method=method, truncated=truncated, seed=seed, workers=workers, dask=dask, report=report, as_json=as_json,
         command=str(context.obj), source=data_source(data, substrate, **reading),
     )  # fmt: skip
 
@@ -336,7 +350,7 @@ def integrate(
         typer.Option(help="process: up to some hundreds of evaluations; net: hundreds to millions, 2^m of them."),
     ] = "auto",
     kernel: Annotated[
-        str | None, typer.Option(help='Fixed kernel, e.g. "matern52(lengthscale=1)"; by default fitted.')
+        str | None, typer.Option(help='Kernel, e.g. "matern52(lengthscale=1)", or "matern52" to have it fitted.')
     ] = None,
     level: Annotated[float, typer.Option(help="Level of the interval that is printed.")] = 0.95,
     journal: Annotated[
@@ -356,12 +370,15 @@ def integrate(
     progress: Quiet = None,
 ) -> int:
     """Integrate a Python function under a measure and say how far off the answer may be."""
+    from ..evaluation import Evaluation
     from .integral import integrate_and_print
 
+    how = Evaluation(
+        journal=journal, tag=function, vectorized=vectorized, on_error=on_error, timeout=timeout, progress=progress
+    )
     return integrate_and_print(
-        function, measure, n=n, tol=tol, method=method, kernel=kernel, level=level, journal=journal, workers=workers,
-        dask=dask, vectorized=vectorized,
-        on_error=on_error, timeout=timeout, seed=seed, as_json=as_json, progress=progress,
+        function, measure, how, n=n, tol=tol, method=method, kernel=kernel, level=level, workers=workers, dask=dask,
+        seed=seed, as_json=as_json,
     )  # fmt: skip
 
 
@@ -409,12 +426,15 @@ def evidence(
     progress: Quiet = None,
 ) -> int:
     """Compute the log evidence of a model, how far off it may be, and the posterior of its parameters."""
+    from ..evaluation import Evaluation
     from .evidence import evidence_and_print
 
+    how = Evaluation(
+        journal=journal, tag=function, vectorized=vectorized, on_error=on_error, timeout=timeout, progress=progress
+    )
     return evidence_and_print(
-        function, prior, n=n, tol=tol, dim=dim, start=start, scale=scale, level=level, journal=journal,
-        workers=workers, dask=dask, vectorized=vectorized, on_error=on_error, timeout=timeout, plot=plot, seed=seed,
-        as_json=as_json, progress=progress,
+        function, prior, how, n=n, tol=tol, dim=dim, start=start, scale=scale, level=level, workers=workers, dask=dask,
+        plot=plot, seed=seed, as_json=as_json,
     )  # fmt: skip
 
 
@@ -509,7 +529,7 @@ def paper(
 ) -> int:
     """Reproduce the figures of the paper, each with its data as CSV."""
     from ..evaluation import Progress
-    from ..studies.paper import FIGURES, make_each
+    from ..paper import FIGURES, make_each
     from .workers import executor
 
     outputs.directory(out, "out")

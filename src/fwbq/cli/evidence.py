@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 from .. import _validate
 from .._reason import Reason
-from ..inference import evidence
+from ..evaluation import Evaluation
+from ..inference import Evidence, evidence
 from . import expressions, outputs
 from .console import NOT_CERTAIN, in_flags, say, say_json
 from .integral import load_function
@@ -19,6 +21,7 @@ FAILED = 1
 def evidence_and_print(
     function: str,
     prior: str | None,
+    how: Evaluation,
     *,
     n: int | None,
     tol: float | None,
@@ -26,16 +29,11 @@ def evidence_and_print(
     start: str | None,
     scale: str | None,
     level: float,
-    journal: Path | None,
     workers: int,
     dask: str | None,
-    vectorized: bool | None,
-    on_error: Literal["raise", "skip"],
-    timeout: float | None,
     plot: Path | None,
     seed: int,
     as_json: bool,
-    progress: bool | None,
 ) -> int:
     """Compute the evidence, print it, and return the exit code."""
     if prior is None and dim is None and start is None:
@@ -51,40 +49,42 @@ def evidence_and_print(
     with executor(workers, dask) as where_evaluated:
         found = evidence(
             f, None if prior is None else expressions.measure(prior, "prior"), dim=dim, start=begin,
-            scale=widths[0] if widths is not None and len(widths) == 1 else widths, n=n, tol=tol, journal=journal,
-            executor=where_evaluated, vectorized=vectorized, on_error=on_error, timeout=timeout, tag=function, rng=seed,
-            progress=progress,
+            scale=widths[0] if widths is not None and len(widths) == 1 else widths, n=n, tol=tol, rng=seed,
+            **replace(how, executor=where_evaluated).keywords,
         )  # fmt: skip
     if plot is not None and found.posterior is not None:
         from ..plots import save
 
         save(found.plot(), plot)
     if as_json:
-        posterior = found.posterior
-        say_json(
-            {
-                "log_evidence": found.log_evidence,
-                "sd": found.sd,
-                "interval": found.interval(level),
-                "level": level,
-                "n_evaluations": found.n_evaluations,
-                "n_skipped": found.n_skipped,
-                "success": found.success,
-                "reason": found.reason.value,
-                "status": found.status,
-                "error": found.error_parts,
-                "modes": [
-                    {"place": mode.place, "log_joint": mode.log_joint, "share": mode.share, "climbs": mode.climbs}
-                    for mode in found.modes
-                ],
-                "posterior": None if posterior is None else {"mean": posterior.mean, "sd": posterior.sd},
-            }
-        )
+        say_json(_facts(found, level))
     else:
         say(in_flags(found.summary(), {name: f"--{name}" for name in ("n", "tol", "start", "scale")}))
     if found.success:
         return 0
     return NOT_CERTAIN if found.reason in (Reason.NOT_REACHED, Reason.PRECISION) else FAILED
+
+
+def _facts(found: Evidence, level: float) -> dict[str, Any]:
+    """Return what was found as JSON values."""
+    posterior = found.posterior
+    return {
+        "log_evidence": found.log_evidence,
+        "sd": found.sd,
+        "interval": found.interval(level),
+        "level": level,
+        "n_evaluations": found.n_evaluations,
+        "n_skipped": found.n_skipped,
+        "success": found.success,
+        "reason": found.reason.value,
+        "status": found.status,
+        "error": found.error_parts,
+        "modes": [
+            {"place": mode.place, "log_joint": mode.log_joint, "share": mode.share, "climbs": mode.climbs}
+            for mode in found.modes
+        ],
+        "posterior": None if posterior is None else {"mean": posterior.mean, "sd": posterior.sd},
+    }
 
 
 def _check_figure(path: Path) -> None:

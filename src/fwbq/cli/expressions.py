@@ -8,12 +8,12 @@ import inspect
 import json
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from .. import kernels, measures
-from ..kernels import Kernel
+from ..kernels import Kernel, Stationary
 from ..measures import Measure
 
 T = TypeVar("T")
@@ -24,13 +24,6 @@ _MEASURES: dict[str, Callable[..., Measure]] = {
     "truncated": measures.TruncatedGaussian,
     "uniform": measures.Uniform,
     "empirical": lambda points, weights=None: _empirical(points, weights),
-}
-_KERNELS: dict[str, Callable[..., Kernel]] = {
-    "expquad": kernels.ExpQuad,
-    "matern12": kernels.Matern12,
-    "matern32": kernels.Matern32,
-    "matern52": kernels.Matern52,
-    "periodic": kernels.PeriodicSobolev,
 }
 
 
@@ -115,6 +108,18 @@ def kernel(text: str) -> Kernel:
     return built
 
 
+def kernel_or_class(text: str) -> Kernel | type[Stationary]:
+    """Return the kernel that a text describes, or for a bare name the class whose length-scales are to be found.
+
+    Examples
+    --------
+    >>> kernel_or_class("matern52"), kernel_or_class("matern52(0.5)")
+    (<class 'fwbq.kernels.matern.Matern52'>, Matern52(lengthscale=0.5, variance=1.0))
+    """
+    bare: type[Stationary] | str = kernels.named(text, Stationary) if text.strip().isidentifier() else text
+    return kernel(bare) if isinstance(bare, str) else bare
+
+
 def _kernel(node: ast.expr) -> Any:
     if isinstance(node, ast.BinOp | ast.UnaryOp):
         if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add | ast.Mult):
@@ -130,7 +135,7 @@ def _kernel(node: ast.expr) -> Any:
         return node.value
     name, args, kwargs = _call(node, "kernel")
     return _make(
-        _KERNELS,
+        kernels.texts(),
         "kernel",
         name,
         [_literal(a, "kernel") for a in args],
@@ -204,10 +209,9 @@ def _frozen(node: ast.expr) -> Any:
 def _frozen_from(name: str, args: list[ast.expr], kwargs: dict[str, ast.expr]) -> Any:
     family = _family(name)
     if family is None:
-        raise ValueError(
-            f"`measure` names {name!r}, which is not a continuous distribution of scipy.stats: write e.g. norm(0, 1), "
-            "gamma(2), lognorm(0.5)"
-        )
+        near = _meant(name, {}, "measure")
+        meant = f"did you mean {near}?" if near else "write e.g. norm(0, 1), gamma(2), lognorm(0.5)"
+        raise ValueError(f"`measure` names {name!r}, which is not a continuous distribution of scipy.stats: {meant}")
     try:
         return family(*[_literal(a, "measure") for a in args], **{k: _literal(v, "measure") for k, v in kwargs.items()})
     except TypeError:
@@ -219,11 +223,11 @@ def _takes(what: str, name: str, parameters: list[str]) -> str:
     return f"`{what}` {name} takes {', '.join(parameters)}; those with a value may be left out"
 
 
-def _make(known: dict[str, Callable[..., T]], what: str, name: str, args: list[Any], kwargs: dict[str, Any]) -> T:
+def _make(known: Mapping[str, Callable[..., T]], what: str, name: str, args: list[Any], kwargs: dict[str, Any]) -> T:
     if name.lower() not in known:
         also = ", product, and the continuous distributions of scipy.stats" if what == "measure" else ""
-        near = difflib.get_close_matches(name.lower(), known, n=1)
-        meant = f"did you mean {near[0]}? There" if near else "there"
+        near = _meant(name, known, what)
+        meant = f"did you mean {near}? There" if near else "there"
         raise ValueError(f"`{what}` {name!r} is not known; {meant} are {', '.join(known)}{also}")
     make = known[name.lower()]
     signature = inspect.signature(make)
@@ -237,6 +241,26 @@ def _make(known: dict[str, Callable[..., T]], what: str, name: str, args: list[A
         # The names in the message are arguments of this call, not flags.
         told = re.sub("`([^`]+)`", r"\1", str(error))
         raise ValueError(f"`{what}` {name}: {told}") from error
+
+
+#: What other programs call distributions of scipy.stats.
+_ELSEWHERE = {
+    "normal": "norm", "lognormal": "lognorm", "exponential": "expon", "student": "t", "studentt": "t",
+    "chisquare": "chi2", "weibull": "weibull_min",
+}  # fmt: skip
+
+
+def _meant(name: str, known: Mapping[str, Any], what: str) -> str | None:
+    """Return the name that was probably meant: a known one, or for a measure a distribution of scipy.stats."""
+    if what == "measure" and name.lower() in _ELSEWHERE:
+        return _ELSEWHERE[name.lower()]
+    near = difflib.get_close_matches(name.lower(), known, n=1)
+    if not near and what == "measure":
+        import scipy.stats
+
+        distributions = [each for each in dir(scipy.stats) if _family(each) is not None]
+        near = difflib.get_close_matches(name.lower(), distributions, n=1)
+    return near[0] if near else None
 
 
 def _default(parameter: inspect.Parameter) -> str:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from importlib import import_module
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
 from .. import _validate
+from ..evaluation import Evaluation
 from ..integration import integrate
+from ..posterior import written
 from . import expressions
 from .console import NOT_CERTAIN, in_flags, say, say_json, table
 from .workers import Travelling, executor
@@ -24,10 +28,9 @@ def load_function(name: str) -> Any:
     if module.endswith(".py") or "/" in module or "\\" in module:
         stem = Path(module.replace("\\", "/")).stem
         raise ValueError(f"`function` {name!r} names a file: change to its directory and write {stem}:{attribute}")
-    if "" not in sys.path:
-        sys.path.insert(0, "")
     try:
-        found: Any = import_module(module)
+        with _path_for(module.partition(".")[0]):
+            found: Any = import_module(module)
     except Exception as error:  # a module of the user's may raise anything
         raise ValueError(f"`function` {name!r}: {_why_not_imported(module, error)}") from error
     for part in attribute.split("."):
@@ -35,6 +38,28 @@ def load_function(name: str) -> Any:
             raise ValueError(f"`function` {name!r}: module {module!r} has no {attribute!r}")
         found = getattr(found, part)
     return _validate.function(found, "function")
+
+
+@contextmanager
+def _path_for(name: str) -> Iterator[None]:
+    """Put the current directory first on the import path while a module that lies in it is imported, afterwards last.
+
+    What that module imports later, here and in the processes of an executor, is then found in the directory, while no
+    file there takes the place of a package that is installed. For a module that does not lie in it the path stays.
+    """
+    own = str(Path.cwd())
+    spec = PathFinder.find_spec(name, [own])
+    installed = PathFinder.find_spec(name)
+    # A folder without __init__.py is a package only where no other has its name.
+    if own in sys.path or spec is None or (spec.loader is None and installed is not None):
+        yield
+        return
+    sys.path.insert(0, own)
+    try:
+        yield
+    finally:
+        sys.path.remove(own)
+        sys.path.append(own)
 
 
 def _why_not_imported(module: str, error: Exception) -> str:
@@ -53,32 +78,27 @@ def _why_not_imported(module: str, error: Exception) -> str:
 def integrate_and_print(
     function: str,
     measure: str,
+    how: Evaluation,
     *,
     n: int | None,
     tol: float | None,
     method: Literal["auto", "process", "net"],
     kernel: str | None,
     level: float,
-    journal: Path | None,
     workers: int,
     dask: str | None,
-    vectorized: bool | None,
-    on_error: Literal["raise", "skip"],
-    timeout: float | None,
     seed: int,
     as_json: bool,
-    progress: bool | None,
 ) -> int:
     """Integrate, print the result, and return the exit code."""
     f = load_function(function) if dask is None else Travelling(load_function(function))
     where = expressions.measure(measure)
-    chosen = None if kernel is None else expressions.kernel(kernel)
+    chosen = None if kernel is None else expressions.kernel_or_class(kernel)
     _validate.probability(level, "level")
     with executor(workers, dask) as where_evaluated:
         result = integrate(
-            f, where, n=n, tol=tol, method=method, kernel=chosen, journal=journal, executor=where_evaluated,
-            vectorized=vectorized,
-            on_error=on_error, timeout=timeout, tag=function, rng=seed, progress=progress,
+            f, where, n=n, tol=tol, method=method, kernel=chosen, rng=seed,
+            **replace(how, executor=where_evaluated).keywords,
         )  # fmt: skip
     low, high = result.interval(level)
     facts = {
@@ -94,12 +114,8 @@ def integrate_and_print(
     if as_json:
         say_json(facts)
     else:
-        means, sds = np.atleast_1d(result.mean), np.atleast_1d(result.sd)
-        lows, highs = np.atleast_1d(low), np.atleast_1d(high)
-        rows = [
-            [str(i + 1), f"{m:.10g}", f"{s:.3g}", f"[{a:.10g}, {b:.10g}]"]
-            for i, (m, s, a, b) in enumerate(zip(means, sds, lows, highs, strict=True))
-        ]
+        found = enumerate(written(result.mean, result.sd, low, high))
+        rows = [[str(i + 1), m, s, f"[{a}, {b}]"] for i, (m, s, a, b) in found]
         table(f"{function} under {measure}", ["integral", "mean", "sd", f"{level:.0%} interval"], rows)
         say(in_flags(result.reason.with_count(result.n_evaluations, result.status), {"n": "--n", "tol": "--tol"}))
     return 0 if result.success else NOT_CERTAIN

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import _files, plots
+from .._numbers import with_error
 from ..chema import Dataset, compare
 from ..chema.compare import Method
+from ..evaluation import Evaluation
+from ..paper import models
 from ..report.decision import decision
 from ..selection import Comparison
-from ..studies import models
 from . import outputs
 from .console import NOT_CERTAIN, say, say_json, say_wrapped, shorten, table
 from .workers import executor
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 _SHOWN = 10
+#: How a cell begins that a spreadsheet calculates.
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def read_data(
@@ -66,6 +74,7 @@ def data_source(path: Path, substrate: str, **options: Any) -> str:
 def compare_and_write(
     dataset: Dataset,
     out: Path,
+    how: Evaluation,
     *,
     n: int,
     stop: float | None,
@@ -73,12 +82,10 @@ def compare_and_write(
     method: Method,
     truncated: bool,
     seed: int,
-    journal: Path | None,
     workers: int,
     dask: str | None,
     report: bool,
     as_json: bool,
-    progress: bool | None,
     command: str,
     source: str,
 ) -> int:
@@ -90,8 +97,8 @@ def compare_and_write(
     settings = {"command": command, "data": source}
     with executor(workers, dask) as where:
         found = compare(
-            dataset, max_enzymes=max_enzymes, method=method, truncated=truncated, n=n, stop=stop, executor=where,
-            journal=journal, rng=seed, progress=progress, settings=settings,
+            dataset, max_enzymes=max_enzymes, method=method, truncated=truncated, n=n, stop=stop, rng=seed,
+            settings=settings, **replace(how, executor=where).keywords,
         )  # fmt: skip
     written = write(found, out)
     if report:
@@ -116,7 +123,7 @@ def write(found: Comparison, out: Path) -> list[Path]:
         "numerical-error": found.error_history(),
     }
     for name, frame in tables.items():
-        _files.write(out / f"{name}.csv", frame.to_csv(index=False))
+        _files.write(out / f"{name}.csv", _without_formulas(frame).to_csv(index=False))
     figures: dict[str, Any] = {
         "model-probabilities": plots.model_probabilities(boxes, first=_SHOWN, named=True),
         "map-probability": plots.map_probability(found),
@@ -126,6 +133,14 @@ def write(found: Comparison, out: Path) -> list[Path]:
     for name, axes in figures.items():
         plots.save(axes, out / f"{name}.png")
     return [out / "comparison.json", *(out / f"{t}.csv" for t in tables), *(out / f"{f}.png" for f in figures)]
+
+
+def _without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of which spreadsheets calculate nothing: texts that would be formulas begin with an apostrophe."""
+    safe = frame.copy()
+    for column in safe.columns[[dtype.kind not in "biufc" for dtype in safe.dtypes]]:
+        safe[column] = [f"'{x}" if str(x).startswith(_FORMULAS) else x for x in safe[column]]
+    return safe
 
 
 def summary(found: Comparison) -> dict[str, Any]:
@@ -149,16 +164,17 @@ def print_ranking(found: Comparison) -> None:
         say_wrapped(sentence)
     say()
     frame = found.to_frame().head(_SHOWN)
+    evidences = map(with_error, frame["log_evidence"].tolist(), frame["log_evidence_sd"].tolist())
     rows = [
         [
             shorten(str(r.model)),
             f"{r.probability:.3f}",
             f"[{r.q05:.3f}, {r.q95:.3f}]",
             f"{r.map_probability:.3f}",
-            f"{r.log_evidence:.2f} ± {r.log_evidence_sd:.2g}",
+            evidence,
             f"{r.evaluations}",
         ]
-        for r in frame.itertuples()
+        for r, evidence in zip(frame.itertuples(), evidences, strict=True)
     ]
     columns = ["model", "probability", "90 % range", "P(MAP)", "log evidence", "points"]
     table(f"The leading {len(rows)} of {found.n_models:,} models", columns, rows)

@@ -28,6 +28,11 @@ def _read(path: Path) -> tuple[Any, list[str]]:
             states: Any = np.load(path, mmap_mode="r")
         except (ValueError, EOFError, OSError) as error:
             raise ValueError(f"`chain` {str(path)!r} cannot be read as a NumPy array: {error}") from error
+        if not isinstance(states, np.ndarray) or not 1 <= states.ndim <= 3:
+            what = f"an array of shape {states.shape}" if isinstance(states, np.ndarray) else "an archive of arrays"
+            raise ValueError(
+                f"`chain` {str(path)!r} holds {what}: save one array of states, (N, d) or (chains, N, d), by np.save"
+            )
         if states.ndim == 3:  # (chains, draws, d), as samplers write them
             states = states.reshape(-1, states.shape[-1])
         return states, [f"x{i + 1}" for i in range(states.shape[-1])]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from .. import _extras, _validate
+from ..evaluation import pool
 
 #: Seconds to wait for a scheduler to answer.
 _PATIENCE = 10
@@ -37,11 +38,8 @@ def executor(workers: int = 1, dask: str | None = None) -> Iterator[Executor | N
     """
     count = _validate.count(workers, "workers")
     if dask is None:
-        if count == 1:
-            yield None
-            return
-        with ProcessPoolExecutor(count) as pool:
-            yield pool
+        with pool(count) as where:
+            yield where
         return
     distributed = _extras.load("distributed", "dask", "`dask`")
     if dask == "local":

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import unicodedata
 
+from .. import _numbers
+
 #: Longest name kept in the page; longer ones end in an ellipsis.
 FULL = 2000
 #: Longest name in a sentence: half a line.
@@ -99,12 +101,9 @@ def with_error(value: float, sd: float) -> str:
     Examples
     --------
     >>> with_error(-12.34567, 0.0123), with_error(-12.0, 0.0), with_error(-1234.5, 130.0)
-    ('−12.346 ± 0.012', '−12.0000 ± 0', '−1234 ± 130')
+    ('−12.346 ± 0.012', '−12.0000 ± 0', '−1230 ± 130')
     """
     if not (math.isfinite(value) and math.isfinite(sd)):
         return "not finite"
-    if sd == 0.0:
-        return f"{value:.4f} ± 0".replace("-", "−")
-    places = min(max(1 - math.floor(math.log10(sd)), 0), 8)
-    error = f"{sd:.{places}f}" if places < 8 or sd >= 1e-8 else f"{sd:.1e}"
-    return f"{value:.{places}f} ± {error}".replace("-", "−")
+    text = f"{value:.4f} ± 0" if sd == 0.0 else _numbers.with_error(value, sd)
+    return text.replace("-", "−")
