@@ -8,7 +8,7 @@ OUT ?= out
 test test-oldest bench: export OPENBLAS_NUM_THREADS ?= 1
 export MPLBACKEND ?= Agg
 
-.PHONY: help run test lint test-oldest test-processors docs bench coverage nets calibration evidence paper clean
+.PHONY: help run test lint test-oldest test-processors docs bench coverage nets calibration evidence ablation paper clean
 
 help:
 	@echo "make run          the main job: choose among 352 models of the data set that ships with the package"
@@ -22,6 +22,7 @@ help:
 	@echo "make nets         the coverage study of docs/large-n.md"
 	@echo "make calibration  the calibration study of docs/calibration.md"
 	@echo "make evidence     the study of log evidences of docs/evidence-study.md; QUICK=1 for a few problems"
+	@echo "make ablation     what each part of the evidence engine is worth, docs/ablation.md; QUICK=1 for one problem each"
 	@echo "make paper        every figure of the paper, into $(OUT)/paper"
 
 # An environment per set of extras, made anew when pyproject.toml changes. `venv` is missing from some system Pythons;
@@ -78,16 +79,19 @@ bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks
 
 coverage: $(VENV)/.test
-	$(BIN)/python -m fwbq.studies.coverage --out $(OUT)/coverage
+	$(BIN)/python -m studies.coverage --out $(OUT)/coverage
 
 nets: $(VENV)/.test
-	$(BIN)/python -m fwbq.studies.nets --out $(OUT)/nets
+	$(BIN)/python -m studies.nets --out $(OUT)/nets
 
 calibration: $(VENV)/.test
-	$(BIN)/python -m fwbq.studies.calibration --out $(OUT)/calibration
+	$(BIN)/python -m studies.calibration --out $(OUT)/calibration
 
 evidence: $(VENV)/.test
-	$(BIN)/python -m fwbq.studies.evidence --out $(OUT)/evidence $(if $(QUICK),--quick)
+	$(BIN)/python -m studies.evidence --out $(OUT)/evidence $(if $(QUICK),--quick)
+
+ablation: $(VENV)/.test
+	$(BIN)/python -m studies.ablation --out $(OUT)/ablation $(if $(QUICK),--quick)
 
 paper: $(VENV)/.run
 	$(BIN)/fwbq paper all --out $(OUT)/paper

@@ -40,7 +40,8 @@ exclude_patterns = [
     "gallery/*.codeobj.json",
 ]
 templates_path = ["_templates"]
-myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_enable_extensions = ["dollarmath", "colon_fence", "substitution"]
+myst_substitutions = {"release": release}
 myst_heading_anchors = 3
 autosummary_generate = True
 autodoc_typehints = "none"

@@ -4,6 +4,7 @@ ORDER = (
     "plot_idea.py",
     "plot_simulator.py",
     "plot_regression.py",
+    "plot_bayes_factors_pymc.py",
     "plot_lotka_volterra.py",
     "plot_thinning.py",
     "plot_selection.py",

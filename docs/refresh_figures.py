@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 from PIL import Image
 
 from fwbq import plots
-from fwbq.studies.paper import FIGURES, make
+from fwbq.paper import FIGURES, make
 
 HERE = Path(__file__).parent
 

@@ -14,7 +14,7 @@ import numpy as np
 
 import fwbq
 from fwbq import plots
-from fwbq.studies.simulation import mixture
+from fwbq.paper.simulation import mixture
 
 embedding = fwbq.embed(fwbq.ExpQuad(0.8), mixture(0))
 herding = fwbq.FrankWolfe(embedding, candidates=5000, rng=0)

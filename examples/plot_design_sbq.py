@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 
 import fwbq
 from fwbq import plots
-from fwbq.studies.simulation import mixture
+from fwbq.paper.simulation import mixture
 
 embedding = fwbq.embed(fwbq.ExpQuad(0.8), mixture(0))
 design = fwbq.SBQ(embedding, candidates=5000, rng=0)

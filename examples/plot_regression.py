@@ -60,14 +60,11 @@ print(
 )
 
 # %%
-# A Bayes factor is the ratio of two evidences; ``bayes_factor`` returns its logarithm with an interval, which says how
-# far the number of evaluations leaves it open. How much the data say is the factor itself.
+# A Bayes factor is the ratio of two evidences. Its interval says how far the number of evaluations leaves it open, its
+# words are those of Kass and Raftery.
 
 for one, other in (("linear", "constant"), ("linear", "quadratic")):
-    factor, low, high = np.exp(found.bayes_factor(one, other))
-    print(
-        f"{one} against {other}: Bayes factor {factor:.2f}, numerical 95 % interval [{low:.2f}, {high:.2f}]"
-    )
+    print(found.bayes_factor(one, other))
 
 # %%
 # The posterior of one model, and what it expects at 31 degrees, the forecast for the morning of the accident. No launch
