@@ -108,6 +108,26 @@ def test_values_far_below_the_top_carry_noise():
     assert np.array_equal(depth_noise(values + 77.0, 2), noise)
 
 
+def test_where_a_known_mean_is_deeper_than_a_deep_value_its_noise_is_larger_in_proportion():
+    values = np.array([0.0, -10.0, -20.0, -1000.0])
+    offset = np.array([0.0, -500.0, -10.0, -5e6])
+    noise, wider = depth_noise(values, 2), depth_noise(values, 2, offset)
+    # A value within the free depth counts however deep the mean is, as in the tails of a Cauchy density.
+    np.testing.assert_allclose(np.sqrt(wider), np.sqrt(noise) * [1.0, 1.0, 1.0, 5e3], rtol=1e-12)
+
+
+def test_points_a_million_widths_away_do_not_make_the_kernel_long():
+    whitening = Whitening(np.zeros(2), np.eye(2))
+    z = points(whitening, 40)
+    far = 1e6 * np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.5]])
+    there = points(whitening, 100, seed=6, spread=0.8)
+    # There the density is far below the top, and a Gaussian mean far below the density.
+    spoiled = fit_processes(np.vstack([z, far]), np.append(bent(z), [-1e7, -2e7, -3e7]), whitening, [], {})
+    plain = fit_processes(z, bent(z), whitening, [], {})
+    errors = [float(np.sqrt(np.mean((each.best.mean(there) - bent(there)) ** 2))) for each in (plain, spoiled)]
+    assert errors[1] < 3.0 * errors[0] + 1e-3
+
+
 def test_absurdly_deep_values_do_not_spoil_the_top():
     whitening = Whitening(np.zeros(2), np.eye(2))
     z = points(whitening, 40)

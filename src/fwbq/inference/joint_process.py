@@ -143,11 +143,12 @@ class JointProcess:
         """The values less their offset, given the kernel."""
         K = self.kernel(self._known_places)
         diagonal = K.diagonal().copy()
-        K.flat[:: len(K) + 1] += diagonal * (JITTER + depth_noise(self.values, self.dim))
         # Relative to the largest value, so that a constant of any size in the log likelihood costs no digits.
         known = self.values - self.level
-        if self.offset is not None:
-            known = known - self.offset(self.points)
+        offset = None if self.offset is None else self.offset(self.points)
+        if offset is not None:
+            known = known - offset
+        K.flat[:: len(K) + 1] += diagonal * (JITTER + depth_noise(self.values, self.dim, offset))
         return Regression(CholeskyFactor.of(K), known, basis_functions(self.basis, self.whitened))
 
     @property
@@ -294,12 +295,13 @@ def fit_processes(
     """
     d = points.shape[1]
     s = whitening.forward(points)
-    noise = depth_noise(values, d)
     found: dict[tuple[str, str], Array] = dict(thetas)
 
     def members(kind: str) -> FittedProcesses:
         offset, basis = mean_of(kind, whitening, modes, falls_off=falls_off)
-        left = values - values.max() if offset is None else values - values.max() - offset(points)
+        known = None if offset is None else offset(points)
+        left = values - values.max() - (0.0 if known is None else known)
+        noise = depth_noise(values, d, known)
         heights, each = [], []
         for family in families:
             if isinstance(family, Given):

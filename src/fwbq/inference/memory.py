@@ -74,6 +74,7 @@ def recall(way: ValueWay | GradientWay, content: dict[str, Any], data: Data) -> 
         way.metric.steps = array(metric["steps"])
         way.metric.asked = [(int(row), int(size)) for row, size in metric["asked"]]
         way.metric.open = np.array(metric["open"], dtype=np.intp)
+        way.metric.paired = bool(metric["paired"])
         if way.metric.ended:
             way.use_units(way.metric.steps)
             data = replace(data, chart=way.chart)

@@ -13,7 +13,7 @@ DESCRIPTIONS = {
     "exchange": "evaluate the top with exchanged parameters, and carry modes there",
     "exploration": "look for modes of a hundredth of the mass that no value contradicts",
     "probes": "without a prior, points far out that show whether the density falls off",
-    "metric": "without a prior, widths on every axis at the start as units",
+    "metric": "without a prior, widths on every axis and correlations at the start",
     # how a climb goes
     "bend": "models of the logarithm of deep falls beside models of the values",
     "local processes": "Gaussian processes beside quadratics as models of a climb",

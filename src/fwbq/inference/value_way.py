@@ -318,9 +318,9 @@ class ValueWay:
             terms = posterior.terms
             modes = posterior.describe(self.climbs.modes)
             value, sd, reason = terms.log_evidence, terms.sd, Reason.OPEN
-            if self.probes.improper(known, posterior.surrogate, posterior.nodes):
+            if self.probes.improper(known, posterior.surrogate):
                 reason = Reason.IMPROPER
-            elif terms.unseen > TUNING.error.unseen or terms.sd > TUNING.error.unknown:
+            elif terms.sd > TUNING.error.unknown or self.probes.outside(posterior.surrogate, posterior.nodes):
                 reason = Reason.UNSEEN
         return Evidence(value, sd, reason, known.x, known.values, modes, terms, posterior, skipped, budget)
 

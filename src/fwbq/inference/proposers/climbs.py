@@ -134,7 +134,9 @@ class Climbs:
         """Begin at the highest point; in many dimensions, if there is room for it, at several, which are raced."""
         d, numbers = data.dim, TUNING.climbs
         raced = d >= TUNING.climb.many_dim and self._n >= numbers.race_budget * d and "race" in self._parts
-        budget = min(max(int(numbers.first_share * self._n) - self.first, 2), numbers.first_budget * (d + 1))
+        budget = max(int(numbers.first_share * self._n) - len(data), 2)
+        if d < TUNING.climb.many_dim:
+            budget = min(budget, numbers.first_budget * (d + 1))
         for i in data.highest_first[: numbers.racers if raced else 1]:
             if data.positive[i]:
                 self.each.append(Climb(data.z[i].copy(), float(data.joint[i]), 1.0, budget, parts=self._parts))
@@ -214,7 +216,8 @@ class Climbs:
         # A run that goes on beyond its plan follows the starts that it had left waiting.
         left, planned = self._n - len(data), max(self._n, len(data))
         room = left >= TUNING.climbs.room * data.dim or left <= 0
-        room = room and spent <= (1.0 - TUNING.climbs.first_share) * planned
+        rest = planned - self.first - sum(climb.spent for climb in self.each if not climb.further)
+        room = room and spent <= min((1.0 - TUNING.climbs.first_share) * planned, TUNING.climbs.further_share * rest)
         while self._starts:
             i = self._starts[0]
             in_vain = data.excluded[i] and self._vain >= TUNING.climbs.in_vain

@@ -107,20 +107,33 @@ class Probes:
         shares = np.exp(values[told]) * distances[told] ** d / np.maximum(powers[told] - d, TUNING.probes.least_excess)
         return float(np.hypot(level, np.mean(shares) * np.exp(min(log_size, _LARGEST))))
 
-    def improper(self, data: Data, surrogate: Surrogate, nodes: Nodes) -> bool:
-        """Whether a log joint density without a prior does not fall off, as far as the probes and the surrogate say."""
+    def outside(self, surrogate: Surrogate, nodes: Nodes) -> bool:
+        """Whether the surrogate of a log joint density without a prior has its mass far beyond every point evaluated.
+
+        It then does not fall off, or no mode is known that would give it a shape.
+        """
         if surrogate.chart.has_prior:
             return False
-        # Mass far beyond every point evaluated: the surrogate does not fall off.
         s = surrogate.whitening.forward(nodes.points)
         seen = float(np.max(np.abs(surrogate.process.whitened)))
         outside = float(np.sum(nodes.weights[np.max(np.abs(s), axis=1) > 2.0 * seen]))
+        return outside > TUNING.probes.outside or (surrogate.fitted.kind == "gaussian" and not surrogate.modes)
+
+    def improper(self, data: Data, surrogate: Surrogate) -> bool:
+        """Whether values of a log joint density without a prior say that it does not fall off.
+
+        No value is far below the top; or those at the probes, which are still far out, are too high; or they fall no
+        faster than the volume grows.
+        """
+        if surrogate.chart.has_prior:
+            return False
+        flat = data.top - float(np.min(data.joint[data.positive])) < TUNING.probes.fallen
         values, places = self._values(data, surrogate.whitening)
         distances = np.linalg.norm(places, axis=1)
         # A density that falls no faster than the volume grows has no integral.
         powers = self._powers(data, surrogate.whitening)
         slow = len(self.asked) >= TUNING.probes.slow and bool(np.any(powers < data.dim + TUNING.probes.least_excess))
         # At these distances a Gaussian has fallen by half their squares.
-        high = bool(np.any(values > -np.minimum(TUNING.probes.fallen, TUNING.probes.fallen_share * distances**2)))
-        shapeless = surrogate.fitted.kind == "gaussian" and not surrogate.modes
-        return high or slow or outside > TUNING.probes.outside or shapeless
+        far = distances > TUNING.probes.distance / TUNING.probes.widened
+        most = -np.minimum(TUNING.probes.fallen, TUNING.probes.fallen_share * distances**2)
+        return flat or slow or bool(np.any(far & (values > most)))
