@@ -50,6 +50,7 @@ def test_no_module_of_the_room_has_numbers_of_its_own():
         "assessment.py": "_LARGEST _MOST_INFLATION _ROUNDING",
         "chart.py": "_MOST_NODES",
         "data.py": "_DEEPEST",
+        "depth.py": "_MOST",
         "doubts/failures.py": "_MOST",
         "doubts/inflation.py": "_LARGEST",
         "gradients/process.py": "_BLOCK",
