@@ -9,7 +9,7 @@ from fwbq.chema import Dataset, compare, pairs
 
 @pytest.fixture(scope="module")
 def data():
-    return Dataset.simulate(60, rng=6, noise=0.01)
+    return Dataset.simulate(60, rng=6, noise=0.01).normalised()
 
 
 def test_screen_finds_what_the_full_comparison_finds(data):

@@ -21,7 +21,7 @@ from fwbq.report import contents as report_contents
 from fwbq.report import words, write_report
 from fwbq.report.decision import decision
 from fwbq.report.page import embed, page
-from fwbq.selection import Evidences, Rest
+from fwbq.selection import Evidences, Rest, label
 
 pytest.importorskip("plotly", reason="plotly is not installed (the extra report)")
 
@@ -272,7 +272,7 @@ def test_the_data_and_the_fitted_curves_are_on_the_page():
     np.testing.assert_allclose(condition["models"][0]["rates"]["low"], low, rtol=1e-5)
     np.testing.assert_allclose(condition["models"][0]["rates"]["high"], high, rtol=1e-5)
     inside = int(np.sum((low <= data.rates) & (data.rates <= high)))
-    assert f"{{E7, E19}} {inside} of 20" in "".join(Structure(page(comparison, "", data)).text)
+    assert f"{label(comparison.best)} {inside} of 20" in "".join(Structure(page(comparison, "", data)).text)
 
 
 def test_a_model_without_a_fit_is_named(monkeypatch):
@@ -286,8 +286,8 @@ def test_a_model_without_a_fit_is_named(monkeypatch):
 
     monkeypatch.setattr(fwbq.report.fits, "fit", contradicted)
     shown = Structure(page(comparison, "", data))
-    assert "{E7, E19}" not in [m["name"] for m in shown.data["fits"]["conditions"][0]["models"]]
-    assert "No curve is drawn for {E7, E19}" in "".join(shown.text)
+    assert label(comparison.best) not in [m["name"] for m in shown.data["fits"]["conditions"][0]["models"]]
+    assert f"No curve is drawn for {label(comparison.best)}" in "".join(shown.text)
     # Any other error is one of the program, and is not hidden.
     monkeypatch.setattr(fwbq.report.fits, "fit", lambda *args, **options: int("no number"))
     with pytest.raises(ValueError, match="invalid literal"):

@@ -19,7 +19,7 @@ from ..kernels import ExpQuad
 from ..selection import Comparison, Earlier, Options, compare_families
 from . import _checks
 from .candidates import MOST_MODELS
-from .dataset import Dataset
+from .dataset import SHARING, Dataset, Sharing
 from .family import KineticFamily
 from .likelihood import CLOSED_FORM, TRUNCATED, log_likelihood_block
 from .pairs import Pairs
@@ -28,6 +28,7 @@ from .sets import Listed, Sets
 from .survivors import ScreenRules, Survivors, named, with_screened
 from .triples import Triples
 from .truncated import MOST_COLUMNS
+from .units import UnitChoice, in_units
 
 Method = Literal["log", "fwbq", "fwlsbq", "sbq"]
 
@@ -55,6 +56,8 @@ def compare(
     *,
     max_enzymes: int = 2,
     models: Sequence[Iterable[str | int]] | None = None,
+    units: UnitChoice = "data",
+    rates: Sharing | None = None,
     method: Method = "log",
     truncated: bool = False,
     n: int | None = None,
@@ -79,6 +82,13 @@ def compare(
         300 and 3 there are 4,500,251.
     models : sequence of tuples, optional
         The models to compare, instead of all; enzymes by name or column index.
+    units : {"data", "given"}, optional
+        In which units the priors are meant. ``"data"``: those of :meth:`Dataset.normalised`, so that the answer does
+        not depend on the units of the file. ``"given"``: those of the data set, as the paper has it: K is expected near
+        1 in its units of level, V near 1 in its units of level per time and enzyme.
+    rates : {"shared", "own"}, optional
+        Whether the conditions of one cell line share the rates V and the noise sigma, or each has its own; cell lines
+        always have their own. As the data set says by default, and it says ``"shared"`` unless told otherwise.
     method : {"log", "fwbq", "fwlsbq", "sbq"}, optional
         ``"log"``: a Gaussian process on the log likelihood. The others are the paper's: Bayesian quadrature of the
         likelihood itself, at the points of Frank-Wolfe, of Frank-Wolfe with line search, or of sequential Bayesian
@@ -114,6 +124,10 @@ def compare(
     True
     """
     _validate.choice(method, "method", ("log", *_DESIGNS))
+    _validate.choice(units, "units", ("data", "given"))
+    if rates is not None:
+        dataset = dataset.with_rates(_validate.choice(rates, "rates", SHARING))
+    given, (dataset, factors) = dataset, in_units(dataset, units)
     if method != "log":
         options = _of_the_paper(method, options)
     stages = _stages(method, n, stages)
@@ -132,6 +146,12 @@ def compare(
         "enzymes": dataset.n_enzymes,
         "max_enzymes": max_enzymes if models is None else None,
         "rank_deficient_models": sum(_deficient(group.family) for group in groups),
+        "forms": list(given.forms),
+        "units": units,
+        "factors": factors.to_dict(given.names),
+        "rates": given.sharing,
+        "conditions": len(given.conditions),
+        "cell_lines": len(given.cell_lines),
     }
     if rules is not None and found:
         settings |= {"screen": {"top": rules.top, "level": rules.level}, "stages": list(stages)}
@@ -262,7 +282,7 @@ def _not_screened(dataset: Dataset, how: Options) -> list[str]:
     fixed = [f"`{name}`" for name in _OWN_WAY if getattr(how, name) is not None]
     fixed += ["`race=False`"] if not how.race else []
     fixed += ['`evidence="linear"`'] if how.evidence != "log" else []
-    fixed += ["fewer than three rates of change in a condition"] if min(dataset.n_increments) < 3 else []
+    fixed += ["fewer than three rates of change in a condition"] if min(dataset.n_shared) < 3 else []
     return fixed
 
 

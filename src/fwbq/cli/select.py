@@ -11,6 +11,8 @@ from .. import _files, plots
 from .._numbers import with_error
 from ..chema import Dataset, compare
 from ..chema.compare import Method
+from ..chema.dataset import Sharing
+from ..chema.units import UnitChoice
 from ..evaluation import Evaluation
 from ..paper import models
 from ..report.decision import decision
@@ -79,6 +81,8 @@ def compare_and_write(
     n: int,
     stop: float | None,
     max_enzymes: int,
+    units: UnitChoice,
+    rates: Sharing | None,
     method: Method,
     truncated: bool,
     seed: int,
@@ -97,8 +101,8 @@ def compare_and_write(
     settings = {"command": command, "data": source}
     with executor(workers, dask) as where:
         found = compare(
-            dataset, max_enzymes=max_enzymes, method=method, truncated=truncated, n=n, stop=stop, rng=seed,
-            settings=settings, **replace(how, executor=where).keywords,
+            dataset, max_enzymes=max_enzymes, units=units, rates=rates, method=method, truncated=truncated, n=n,
+            stop=stop, rng=seed, settings=settings, **replace(how, executor=where).keywords,
         )  # fmt: skip
     written = write(found, out)
     if report:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..chema import ContradictedError, Dataset, FittedCourse, fit
+from ..chema.units import UnitChoice
 from ..selection import Comparison, label
 from . import words
 from .numbers import numbers
@@ -51,10 +52,11 @@ def fits(comparison: Comparison, probabilities: np.ndarray, dataset: Dataset | N
                 "set that the models were compared on"
             )
     truncated = str(comparison.settings.get("likelihood", "")).startswith("truncated")
+    dataset, units = dataset.with_rates(comparison.settings.get("rates", "own")), _units(comparison)
     fitted, without = [], []
     for name in leading:
         try:
-            fitted.append((name, fit(dataset, name, truncated=truncated, draws=_DRAWS, rng=0)))
+            fitted.append((name, fit(dataset, name, units=units, truncated=truncated, draws=_DRAWS, rng=0)))
         except ContradictedError:
             without.append(words.clean(label(name)))
     enzymes = list(dict.fromkeys(e for name in leading for e in name))
@@ -83,6 +85,11 @@ def _course(course: FittedCourse) -> dict[str, Any]:
         "rates": _band(course.rates, course.predicted),
         "covered": course.covered,
     }
+
+
+def _units(comparison: Comparison) -> UnitChoice:
+    """Return in which units the priors were meant; comparisons of earlier versions have those of their data."""
+    return "data" if comparison.settings.get("units") == "data" else "given"
 
 
 def _enzymes(name: Any) -> tuple[str, ...]:

@@ -268,6 +268,8 @@ def _summary_fits(shown: dict[str, Any]) -> str:
 _SETTINGS = {
     "data": "Data",
     "likelihood": "Likelihood",
+    "units": "Units of the priors",
+    "rates": "Rates V and noise of the conditions of a cell line",
     "enzymes": "Candidate enzymes",
     "max_enzymes": "Most enzymes in a model",
     "rank_deficient_models": "Models whose enzymes the data cannot tell apart",
@@ -289,7 +291,7 @@ _SETTINGS = {
     "version": "Computed with fwbq",
 }
 # Said elsewhere on the page, or of no use to a reader: `seed` is drawn from the one that was given.
-_UNSAID = ("command", "reason", "seed")
+_UNSAID = ("command", "reason", "seed", "factors", "forms", "conditions", "cell_lines", "checks")
 _PROCESSES = {
     "log": "Gaussian process on the log likelihood, Matern-5/2 with fitted length-scales",
     "linear": "Bayesian quadrature of the likelihood itself, as in the paper",
