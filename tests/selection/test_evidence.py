@@ -339,7 +339,8 @@ def test_a_peak_between_the_nodes_is_owned_up_to():
 
 def test_slopes_are_not_extrapolated_without_bounds():
     data, _ = calibration.dataset(8)  # where the likelihood falls steeply towards a corner that no point is near to
-    found = chema.compare(data, models=[("E2", "E8"), ("E7", "E8"), ("E8",)], stages=(100,), race=False, progress=False)
+    models = [("E2", "E8"), ("E7", "E8"), ("E8",)]
+    found = chema.compare(data, models=models, units="given", stages=(100,), race=False, progress=False)
     exact, _ = calibration.exact_log_evidences(data, [("E2", "E8"), ("E7", "E8")])
     np.testing.assert_allclose(found.evidences.log_median[1:], exact, atol=1.5)
 

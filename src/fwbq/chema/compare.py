@@ -22,6 +22,7 @@ from .candidates import MOST_MODELS
 from .dataset import SHARING, Dataset, Sharing
 from .family import KineticFamily
 from .likelihood import CLOSED_FORM, TRUNCATED, log_likelihood_block
+from .model_checks import with_checks
 from .pairs import Pairs
 from .screening import Models, survivors
 from .sets import Listed, Sets
@@ -60,6 +61,7 @@ def compare(
     rates: Sharing | None = None,
     method: Method = "log",
     truncated: bool = False,
+    checks: bool = True,
     n: int | None = None,
     stages: Sequence[int] | None = None,
     screen: bool | ScreenRules | None = None,
@@ -99,6 +101,10 @@ def compare(
     truncated : bool, optional
         Use the likelihood with V truncated to V >= 0, as the prior declares; the closed form of the paper is the
         default.
+    checks : bool, optional
+        Whether the leading models are checked: how well they predict rates that they were not fitted to, whether enzymes
+        at permuted times would do as well, and which model is first under other priors. ``settings["checks"]`` has the
+        numbers, the summary says them.
     n : int, optional
         Most points for each model; 200 by default.
     stages : sequence of int, optional
@@ -163,7 +169,10 @@ def compare(
         spread=spread,
         settings=settings | own,
     )
-    return with_screened(result, found) if found else result
+    result = with_screened(result, found) if found else result
+    if not checks:
+        return result
+    return with_checks(result, dataset, max_enzymes=max_enzymes, listed=listed, truncated=truncated)
 
 
 @dataclass(frozen=True, eq=False)

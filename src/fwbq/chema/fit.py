@@ -22,12 +22,10 @@ import numpy as np
 
 from .. import _html, _validate
 from .._threads import one_blas_thread
-from ..designs.qmc import scrambled_engine
 from . import _checks
+from .constants import constants_posterior
 from .dataset import Dataset
-from .family import prior
-from .kinetics import FloatArray, Increments, increments
-from .likelihood import block_at
+from .kinetics import FloatArray, increments
 from .truncated import MOST_COLUMNS, least_squares, log_truncation_ratio, prior_orthants
 from .units import UnitChoice, in_units
 
@@ -36,9 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ContradictedError", "FittedCourse", "KineticFit", "fit"]
 
-# Points of the prior that are weighed: doubled until 200 of them are effective, for bands that are known to some 5 % of
-# their width; at the last size a likelihood a thousand times narrower than the prior still has dozens.
-_FIRST, _LAST, _EFFECTIVE = 2**12, 2**17, 200.0
 # Draws of (sigma, V) from which one with V >= 0 is picked for each K: where one in fourteen is, 99 % of the K have one.
 _TRIES = 64
 
@@ -182,7 +177,7 @@ def fit(
     generator = _validate.generator(rng)
     scaled, factors = in_units(dataset, _validate.choice(units, "units", ("data", "given")))
     parts = increments(scaled)
-    points, weights = _posterior(parts, columns, generator)
+    points, weights = constants_posterior(parts, columns, generator)
     constants = points[generator.choice(len(points), size, p=weights)]
     designs = [part.designs(np.tile(columns, (size, 1)), constants) for part in parts]
     if truncated:
@@ -224,23 +219,6 @@ def fit(
         tuple(courses[i] for i in sorted(courses)),
         float(1.0 / np.sum(weights**2)),
     )
-
-
-def _posterior(
-    parts: tuple[Increments, ...], columns: Any, generator: np.random.Generator
-) -> tuple[FloatArray, FloatArray]:
-    """Return points of the prior of K, and their posterior probabilities."""
-    measure = prior(1 + len(columns))
-    engine = scrambled_engine("sobol", measure.uniform_dim, generator)
-    points, logs = np.empty((0, measure.dim)), np.empty(0)
-    while True:
-        more = measure.from_uniform(engine.random(max(len(points), _FIRST)))
-        points = np.vstack([points, more])
-        logs = np.concatenate([logs, block_at(parts, columns[None], more)[0][:, 0]])
-        weights = np.exp(logs - logs.max())
-        weights /= weights.sum()
-        if len(points) >= _LAST or np.sum(weights**2) * _EFFECTIVE <= 1.0:
-            return points, weights
 
 
 def _rates(

@@ -1,0 +1,110 @@
+"""What must be known of a comparison before it is believed: does the leader predict, and does it stay first?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..selection import Comparison
+from .constants import constants_posterior
+from .dataset import Dataset
+from .kinetics import IntArray, increments
+from .maximum import best_fit
+from .permutation import permutation_p_value
+from .prediction import predictive_r2
+from .sensitivity import leaders_under_changes
+
+__all__ = ["with_checks"]
+
+# Models whose fit is stated: as many as are printed.
+_FITTED = 10
+# Models among which the leader is sought under other priors: those after the first fifty hold a few per cent together.
+_LEADING = 50
+# More models than this are not evaluated at permuted times one by one, where they are given as a list.
+_LISTED = 5_000
+
+
+def with_checks(
+    comparison: Comparison,
+    dataset: Dataset,
+    *,
+    max_enzymes: int,
+    listed: Sequence[tuple[int, ...]] | None,
+    truncated: bool,
+) -> Comparison:
+    """Return the comparison with the checks in its settings, as JSON values.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        Of kinetic models.
+    dataset : Dataset
+        The data, in the units of the priors.
+    max_enzymes : int
+        Models have at most so many enzymes.
+    listed : sequence of tuples of int, optional
+        Columns of the enzymes of the models, where these were given.
+    truncated : bool
+        Whether V is truncated to V >= 0.
+    """
+    score = comparison.evidences.log_median + comparison.log_prior
+    if not np.isfinite(score).any():
+        return comparison
+    leader = comparison.names.index(comparison.best)
+    # The best model first, whatever the medians are; then by evidence.
+    order = [leader, *(int(i) for i in np.argsort(-score, kind="stable") if i != leader)]
+    leading = [dataset.columns(comparison.names[i]) for i in order[:_LEADING]]  # type: ignore[arg-type]
+    first = leaders_under_changes(dataset, leading, comparison.log_prior[order[:_LEADING]], truncated=truncated)
+    fits = _fits(dataset, leading[:_FITTED])
+    without = fits[leading.index(())] if () in leading[:_FITTED] else _fits(dataset, [()], criteria=False)[0]
+    p_value, permutations = _p_value(dataset, max_enzymes, listed)
+    checks = {
+        "fit": {
+            "q2": fits[0]["q2"],
+            "q2_without_enzymes": without["q2"],
+            "p_value": p_value,
+            "permutations": permutations,
+        },
+        "sensitivity": {name: list(comparison.names[order[i]]) for name, i in first.items()},  # type: ignore[call-overload]
+        "models": [
+            {"model": list(comparison.names[i])} | fit  # type: ignore[call-overload]
+            for i, fit in zip(order, fits, strict=False)
+        ],
+    }
+    return replace(comparison, settings=comparison.settings | {"checks": checks})
+
+
+def _fits(
+    dataset: Dataset, models: Sequence[tuple[int, ...]], *, criteria: bool = True
+) -> list[dict[str, float | None]]:
+    """Leave-one-out Q^2 of each model and, if asked for, what its best fit gives."""
+    parts, result = increments(dataset), []
+    for model in models:
+        columns = np.array(model, dtype=np.intp)
+        points, weights = constants_posterior(parts, columns, np.random.default_rng(0))
+        row: dict[str, float | None] = {"q2": predictive_r2(parts, columns, points, weights)}
+        if criteria:
+            best = best_fit(parts, columns, points[int(np.argmax(weights))])
+            row |= {"nnls_r2": best.r2, "aic": best.aic, "bic": best.bic}
+        result.append(row)
+    return result
+
+
+def _p_value(
+    dataset: Dataset, max_enzymes: int, listed: Sequence[tuple[int, ...]] | None
+) -> tuple[float | None, int]:
+    """Permutation p-value; None where no model has an enzyme, or where too many are listed."""
+    if listed is None:
+        if not min(max_enzymes, dataset.n_enzymes):
+            return None, 0
+        return permutation_p_value(dataset, max_enzymes)
+    given: list[IntArray] = [
+        np.array([model for model in listed if len(model) == size], dtype=np.intp)
+        for size in sorted({len(model) for model in listed} - {0})
+    ]
+    if not given or len(listed) > _LISTED:
+        return None, 0
+    return permutation_p_value(dataset, max(models.shape[1] for models in given), listed=given)
