@@ -201,6 +201,8 @@ def test_select_writes_everything(here, capsys):
         "inclusion.csv",
         "probabilities.csv",
         "numerical-error.csv",
+        "checks.csv",
+        "units.csv",
     }
     expected |= {"model-probabilities.png", "map-probability.png", "inclusion.png", "numerical-error.png"}
     assert {p.name for p in Path("result").iterdir()} == expected

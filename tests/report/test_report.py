@@ -89,11 +89,13 @@ def test_the_decision_in_one_sentence(build_comparison):
     assert found.verdict == "decided"
     number = r"(0\.\d+)"
     heard = re.fullmatch(
-        rf"\{{mTOR, S6K\}} is the most probable of 3 models: posterior probability {number} \({number} to {number}\); "
-        rf"next is \{{mTOR\}} with {number} \({number} to {number}\)\.",
+        rf"\{{mTOR, S6K\}} is the most probable of 3 models: posterior probability {number}; "
+        rf"next is \{{mTOR\}} with {number}\.",
         found.headline,
     )
-    best, low, high, second, least, most = map(float, heard.groups())
+    best, second = map(float, heard.groups())
+    between = re.findall(rf"between {number} and {number}", found.remarks[0])
+    (low, high), (least, most) = (map(float, each) for each in between)
     weights = np.exp([-10.0, -10.15, -14.0])
     assert [best, second] == pytest.approx(weights[:2] / weights.sum(), abs=0.01)
     assert low < best < high and least < second < most

@@ -102,9 +102,9 @@ def compare(
         Use the likelihood with V truncated to V >= 0, as the prior declares; the closed form of the paper is the
         default.
     checks : bool, optional
-        Whether the leading models are checked: how well they predict rates that they were not fitted to, whether enzymes
-        at permuted times would do as well, and which model is first under other priors. ``settings["checks"]`` has the
-        numbers, the summary says them.
+        Whether the leading models are checked: how well they predict rates that they were not fitted to, whether
+        enzymes at permuted times would do as well, and which model is first under other priors. The numbers are in
+        ``settings["checks"]``, the summary says them.
     n : int, optional
         Most points for each model; 200 by default.
     stages : sequence of int, optional

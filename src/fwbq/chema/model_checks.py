@@ -1,10 +1,9 @@
-"""What must be known of a comparison before it is believed: does the leader predict, and does it stay first?"""
+"""What must be known of a comparison before it is believed: whether the leader predicts, and whether it stays first."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -87,15 +86,13 @@ def _fits(
         points, weights = constants_posterior(parts, columns, np.random.default_rng(0))
         row: dict[str, float | None] = {"q2": predictive_r2(parts, columns, points, weights)}
         if criteria:
-            best = best_fit(parts, columns, points[int(np.argmax(weights))])
+            best = best_fit(parts, columns)
             row |= {"nnls_r2": best.r2, "aic": best.aic, "bic": best.bic}
         result.append(row)
     return result
 
 
-def _p_value(
-    dataset: Dataset, max_enzymes: int, listed: Sequence[tuple[int, ...]] | None
-) -> tuple[float | None, int]:
+def _p_value(dataset: Dataset, max_enzymes: int, listed: Sequence[tuple[int, ...]] | None) -> tuple[float | None, int]:
     """Permutation p-value; None where no model has an enzyme, or where too many are listed."""
     if listed is None:
         if not min(max_enzymes, dataset.n_enzymes):

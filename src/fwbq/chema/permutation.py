@@ -1,9 +1,10 @@
-"""Would enzymes that have nothing to do with the substrate do as well? Their levels at other times are tried."""
+"""Whether enzymes that have nothing to do with the substrate would do as well: their levels at other times."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 from scipy.special import logsumexp
@@ -83,7 +84,7 @@ def _rows(dataset: Dataset) -> list[list[IntArray]]:
     result = []
     for members in dataset.groups:
         ends = np.cumsum([0, *(dataset.n_increments[i] for i in members)])
-        result.append([np.arange(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)])
+        result.append([np.arange(a, b) for a, b in pairwise(ends.tolist())])
     return result
 
 

@@ -1,7 +1,8 @@
 r"""How well a kinetic model predicts a rate of change that it was not fitted to.
 
 Given K the regression of the rates is conjugate, and leaving one of them out has a closed form. With the posterior mean
-:math:`V_N` of the rates and :math:`h_i = x_i' \Omega_N^{-1} x_i`, the prediction of :math:`y_i` from the others is off by
+:math:`V_N` of the rates and :math:`h_i = x_i' \Omega_N^{-1} x_i`, the prediction of :math:`y_i` from the others is off
+by
 
 .. math::
     e_i(K) = \frac{y_i - x_i' V_N}{1 - h_i},
@@ -69,9 +70,7 @@ def leave_one_out(
     return result
 
 
-def predictive_r2(
-    parts: Sequence[Increments], columns: IntArray, points: FloatArray, weights: FloatArray
-) -> float:
+def predictive_r2(parts: Sequence[Increments], columns: IntArray, points: FloatArray, weights: FloatArray) -> float:
     r"""Q^2 = 1 - sum e_i^2 / sum y_i^2: 1 for perfect predictions, 0 for those that are no better than zero.
 
     The parameters are those of :func:`leave_one_out`.

@@ -241,12 +241,12 @@ def demo(
     data = Dataset.example()
     say(
         "Simulated time courses of a substrate and 26 enzymes; "
-        f"its true regulators are {', '.join(data.regulators or ())}."
+        f"its true regulators are {', '.join(data.regulators or ())}. The units are the paper's."
     )
     return compare_and_write(
         data, out, Evaluation(progress=progress), n=200, stop=0.95, max_enzymes=2, units="given", rates=None,
         method="log", truncated=False, seed=seed, workers=1, dask=None, report=True, as_json=False,
-        command=str(context.obj), source="fwbq.chema.Dataset.example()",
+        command=str(context.obj), source="fwbq.chema.Dataset.example()", optional_report=True,
     )  # fmt: skip
 
 
