@@ -269,7 +269,7 @@ def test_the_data_and_the_fitted_curves_are_on_the_page():
     frame = comparison.to_frame()
     assert [m["name"] for m in condition["models"]] == list(frame["model"][: len(condition["models"])])
     assert {e["name"] for e in condition["enzymes"]} == {"E7", "E19", "E11"}
-    found = fwbq.chema.fit(data, comparison.best, rng=0).courses[0]
+    found = fwbq.chema.fit(data, comparison.best, truncated=True, rng=0).courses[0]
     low, high = np.quantile(found.predicted, [0.05, 0.95], axis=0)
     np.testing.assert_allclose(condition["models"][0]["rates"]["low"], low, rtol=1e-5)
     np.testing.assert_allclose(condition["models"][0]["rates"]["high"], high, rtol=1e-5)
@@ -541,3 +541,71 @@ def test_the_colours_are_those_of_the_figures(kinetic):
     from fwbq import plots
 
     assert f"--blue:{plots.BLUE};--sky:{plots.SKY};" in draw(kinetic)
+
+
+# Kinetic models -----------------------------------------------------------------------------------
+
+
+def checked(build_comparison, q2=0.6, first=("E7",), **more):
+    """A comparison with the settings that kinetic models have."""
+    changes = ("unit of time halved", "unit of time doubled", "prior of K halved", "prior of K doubled")
+    fit = {"q2": q2, "q2_without_enzymes": -0.1, "p_value": 0.02, "permutations": 99, "p_negative": None}
+    first_with = {change: ["E7"] for change in changes[:3]} | {changes[3]: list(first)}
+    settings = {
+        "likelihood": "truncated (V >= 0)", "units": "data", "rates": "shared", "conditions": 3, "cell_lines": 1,
+        "forms": ["4EBP1", "p4EBP1"], "factors": {"time": 30.0, "substrate": 2.0, "phospho": 0.5, "enzymes": {}},
+        "checks": {"fit": fit | more, "sensitivity": first_with},
+    }  # fmt: skip
+    return build_comparison([("E7",), ("E9",), ()], [0.0, -2.0, -5.0], settings=settings)
+
+
+def test_units_rates_fit_and_sensitivity_have_a_line_each(build_comparison):
+    found = said(checked(build_comparison))
+    lines = [r for r in found.remarks if r.split(":")[0] in ("Units", "Rates", "Fit", "Prior sensitivity")]
+    assert [line.split(":")[0] for line in lines] == ["Units", "Rates", "Fit", "Prior sensitivity"]
+    assert "p4EBP1 in 0.5, 4EBP1 in 2, time in 30" in lines[0]
+    assert "the 3 conditions share" in lines[1]
+    assert "Q² 0.60" in lines[2] and "without enzymes −0.10" in lines[2] and "probability 0.0200" in lines[2]
+    assert "{E7} stays first in 4 of 4." in lines[3]
+    assert "{E7} stays first in 3 of 4; else {E9} in 1." in " ".join(
+        said(checked(build_comparison, first=("E9",))).remarks
+    )
+    assert len(re.findall(r"0\.\d+", found.headline)) == 2
+
+
+def test_a_leader_that_predicts_nothing_is_no_regulator(build_comparison):
+    found = said(checked(build_comparison, q2=0.05))
+    assert found.headline.startswith(
+        "No model predicts the rates of p4EBP1 (leave-one-out Q² 0.05): do not read the ranking as regulation."
+    )
+    assert found.verdict == "undecided"
+    assert not said(checked(build_comparison)).headline.startswith("No model")
+
+
+def test_negative_rates_of_the_closed_form_are_said(build_comparison):
+    assert any("with probability 0.400" in r for r in said(checked(build_comparison, p_negative=0.4)).remarks)
+    assert not any("Signs" in r for r in said(checked(build_comparison, p_negative=0.01)).remarks)
+
+
+@pytest.mark.parametrize("checks", [None, [], {"fit": 3, "sensitivity": []}, {"fit": {"q2": "high"}}])
+def test_settings_of_another_shape_are_left_out(build_comparison, checks):
+    other = checked(build_comparison)
+    settings = other.settings | {"checks": checks, "factors": None, "forms": 5}
+    found = said(build_comparison([("E7",), ("E9",)], [0.0, -2.0], settings=settings))
+    assert not any(r.startswith(("Fit", "Prior", "Units")) for r in found.remarks)
+
+
+def test_the_page_has_the_constants_in_the_units_and_names_of_the_data():
+    data = fwbq.chema.Dataset.example().select(enzymes=["E7", "E19"]).with_values(forms=("4EBP1", "p4EBP1"))
+    data = data.rescaled(time=60.0, level=1e-3)
+    comparison = fwbq.chema.compare(data, n=20, rng=3, progress=False)
+    shown = Structure(page(comparison, "", data))
+    assert shown.data["fits"]["forms"] == ["4EBP1", "p4EBP1"]
+    rows = {row[1]: row for row in shown.data["fits"]["constants"] if row[0] == label(comparison.best)}
+    found = fwbq.chema.fit(data, comparison.best, truncated=True, rng=0)
+    first = rows["K, dephosphorylation of p4EBP1"]
+    assert float(first[2]) == pytest.approx(np.median(found.constants[:, 0]), rel=1e-2)
+    second = rows[f"V, phosphorylation by {comparison.best[0]}"]
+    assert float(second[2]) == pytest.approx(np.median(found.courses[0].velocities[:, 1]), rel=1e-2)
+    assert second[4] == f"p4EBP1 per time and {comparison.best[0]}"
+    assert "the substrate 4EBP1 and its phosphorylated form p4EBP1" in "".join(shown.text)

@@ -60,7 +60,7 @@ def compare(
     units: UnitChoice = "data",
     rates: Sharing | None = None,
     method: Method = "log",
-    truncated: bool = False,
+    truncated: bool | None = None,
     checks: bool = True,
     n: int | None = None,
     stages: Sequence[int] | None = None,
@@ -99,8 +99,9 @@ def compare(
         the models' probabilities as in the paper. The amplitude of the process is learnt from each model's
         likelihoods; ``amplitude=1.0`` is the paper's, in units of each model's largest likelihood.
     truncated : bool, optional
-        Use the likelihood with V truncated to V >= 0, as the prior declares; the closed form of the paper is the
-        default.
+        Whether rates V are truncated to V >= 0, as the prior declares, or may be negative, as in the closed form of the
+        paper. By default they are truncated where at most 5,000 models with at most two enzymes are compared, and not
+        with the paper's methods.
     checks : bool, optional
         Whether the leading models are checked: how well they predict rates that they were not fitted to, whether
         enzymes at permuted times would do as well, and which model is first under other priors. The numbers are in
@@ -139,6 +140,8 @@ def compare(
     stages = _stages(method, n, stages)
     listed = _listed(dataset, models)
     counts = _counted(dataset, max_enzymes, listed)
+    if truncated is None:
+        truncated = method == "log" and max(counts) < MOST_COLUMNS and sum(counts.values()) <= _MANY
     if truncated:
         _check_truncated(max(counts))
     own = options.pop("settings", {})

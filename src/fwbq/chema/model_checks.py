@@ -10,6 +10,7 @@ import numpy as np
 from ..selection import Comparison
 from .constants import constants_posterior
 from .dataset import Dataset
+from .fit import fit
 from .kinetics import IntArray, increments
 from .maximum import best_fit
 from .permutation import permutation_p_value
@@ -64,6 +65,7 @@ def with_checks(
         "fit": {
             "q2": fits[0]["q2"],
             "q2_without_enzymes": without["q2"],
+            "p_negative": None if truncated else _negative(dataset, leading[0]),
             "p_value": p_value,
             "permutations": permutations,
         },
@@ -90,6 +92,12 @@ def _fits(
             row |= {"nnls_r2": best.r2, "aic": best.aic, "bic": best.bic}
         result.append(row)
     return result
+
+
+def _negative(dataset: Dataset, model: tuple[int, ...]) -> float:
+    """Posterior probability that a rate V of a model is negative, where nothing keeps it from being so."""
+    courses = fit(dataset, model, units="given", rng=0).courses
+    return float(np.mean(np.any([np.any(course.velocities < 0.0, axis=1) for course in courses], axis=0)))
 
 
 def _p_value(dataset: Dataset, max_enzymes: int, listed: Sequence[tuple[int, ...]] | None) -> tuple[float | None, int]:

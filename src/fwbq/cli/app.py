@@ -308,8 +308,13 @@ def select(
         ),
     ] = "log",
     truncated: Annotated[
-        bool, typer.Option("--truncated", help="Truncate V to V >= 0, as the prior declares (slower).")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--truncated/--closed-form",
+            help="Rates V >= 0, as the prior declares, or the closed form of the paper, where they may be negative. By "
+            "default V >= 0 for up to 5,000 models with at most two enzymes.",
+        ),
+    ] = None,
     out: Annotated[Path, typer.Option(help="Directory for tables and figures.")] = Path("fwbq-select"),
     journal: Annotated[
         Path | None, typer.Option(help="Keep every evaluation in this file; the same command goes on after a crash.")

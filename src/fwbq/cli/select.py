@@ -86,7 +86,7 @@ def compare_and_write(
     units: UnitChoice,
     rates: Sharing | None,
     method: Method,
-    truncated: bool,
+    truncated: bool | None,
     seed: int,
     workers: int,
     dask: str | None,

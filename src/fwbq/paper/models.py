@@ -72,6 +72,7 @@ def model_probabilities(
         :meth:`fwbq.selection.Comparison.history`.
     """
     comparison = compare(
-        Dataset.example(), units="given", method=method, stages=sizes, race=False, rng=seed, progress=False
-    )
+        Dataset.example(), units="given", truncated=False, method=method, stages=sizes, race=False, checks=False,
+        rng=seed, progress=False,
+    )  # fmt: skip
     return {"probabilities": probability_table(comparison, sizes, ranked=True), "rounds": comparison.history()}

@@ -15,6 +15,10 @@ from . import words
 UNFIT = 0.2
 
 
+#: Probability of a negative rate that is worth a sentence.
+_NEGATIVE = 0.05
+
+
 def no_model_predicts(comparison: Comparison) -> str:
     """Return the sentence that precedes a ranking of models none of which predicts the rates; else nothing."""
     q2 = _number(_checks(comparison), "fit", "q2")
@@ -31,7 +35,8 @@ def kinetic_remarks(comparison: Comparison) -> list[str]:
     settings = comparison.settings
     if "likelihood" not in settings or "units" not in settings:
         return []
-    return [*filter(None, (_units(comparison), _rates(comparison), _fit(comparison), _sensitivity(comparison)))]
+    lines = (_units(comparison), _rates(comparison), _negative(comparison), _fit(comparison), _sensitivity(comparison))
+    return [*filter(None, lines)]
 
 
 def _units(comparison: Comparison) -> str:
@@ -67,6 +72,16 @@ def _rates(comparison: Comparison) -> str:
     return (
         f"Rates: the conditions of each of the {lines} cell lines (column cell_line) share the rates V and the noise; "
         "all share the constants K."
+    )
+
+
+def _negative(comparison: Comparison) -> str:
+    p = _number(_checks(comparison), "fit", "p_negative")
+    if p is None or p <= _NEGATIVE:
+        return ""
+    return (
+        f"Signs: the closed form lets rates be negative, and one of the leading model is with probability "
+        f"{words.probability(p)}; with rates truncated to V ≥ 0 the order may be another."
     )
 
 

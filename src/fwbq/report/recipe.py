@@ -64,8 +64,8 @@ def _arguments(comparison: Comparison, settings: Mapping[str, Any], kinetic: boo
         # Versions that did not say it had the units of the data, and rates of its own for every condition.
         found += [] if settings.get("units") == "data" else ['units="given"']
         found += [] if settings.get("rates") == "shared" else ['rates="own"']
-    if kinetic and str(settings["likelihood"]).startswith("truncated"):
-        found.append("truncated=True")
+    if kinetic:
+        found.append(f"truncated={str(settings['likelihood']).startswith('truncated')}")
     for key, default in _ARGUMENTS.items():
         value = settings.get(key)
         if value is not None and value != default:
