@@ -18,8 +18,8 @@ _FIRST, _LAST, _EFFECTIVE = 2**12, 2**17, 200.0
 
 def constants_posterior(
     parts: Sequence[Increments], columns: IntArray, generator: np.random.Generator
-) -> tuple[FloatArray, FloatArray]:
-    """Return points of the prior of K, and their posterior probabilities."""
+) -> tuple[FloatArray, FloatArray, float]:
+    """Return points of the prior of K, their posterior probabilities, and the logarithm of the mean likelihood."""
     measure = prior(1 + len(columns))
     engine = scrambled_engine("sobol", measure.uniform_dim, generator)
     points, logs = np.empty((0, measure.dim)), np.empty(0)
@@ -28,6 +28,7 @@ def constants_posterior(
         points = np.vstack([points, more])
         logs = np.concatenate([logs, block_at(parts, columns[None], more)[0][:, 0]])
         weights = np.exp(logs - logs.max())
+        mean = float(logs.max() + np.log(weights.mean()))
         weights /= weights.sum()
         if len(points) >= _LAST or np.sum(weights**2) * _EFFECTIVE <= 1.0:
-            return points, weights
+            return points, weights, mean

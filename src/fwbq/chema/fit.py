@@ -177,7 +177,7 @@ def fit(
     generator = _validate.generator(rng)
     scaled, factors = in_units(dataset, _validate.choice(units, "units", ("data", "given")))
     parts = increments(scaled)
-    points, weights = constants_posterior(parts, columns, generator)
+    points, weights, _ = constants_posterior(parts, columns, generator)
     constants = points[generator.choice(len(points), size, p=weights)]
     designs = [part.designs(np.tile(columns, (size, 1)), constants) for part in parts]
     if truncated:

@@ -16,6 +16,7 @@ from .maximum import best_fit
 from .permutation import permutation_p_value
 from .prediction import predictive_r2
 from .sensitivity import leaders_under_changes
+from .truncated import log_truncation_ratio
 
 __all__ = ["with_checks"]
 
@@ -23,6 +24,8 @@ __all__ = ["with_checks"]
 _FITTED = 10
 # Models among which the leader is sought under other priors: those after the first fifty hold a few per cent together.
 _LEADING = 50
+# Points of the posterior of K at which the ratio of the truncated to the closed form is averaged: it hardly varies.
+_RATIOS = 256
 # More models than this are not evaluated at permuted times one by one, where they are given as a list.
 _LISTED = 5_000
 
@@ -58,8 +61,8 @@ def with_checks(
     order = [leader, *(int(i) for i in np.argsort(-score, kind="stable") if i != leader)]
     leading = [dataset.columns(comparison.names[i]) for i in order[:_LEADING]]  # type: ignore[arg-type]
     first = leaders_under_changes(dataset, leading, comparison.log_prior[order[:_LEADING]], truncated=truncated)
-    fits = _fits(dataset, leading[:_FITTED])
-    without = fits[leading.index(())] if () in leading[:_FITTED] else _fits(dataset, [()], criteria=False)[0]
+    fits = [_fit(dataset, model, truncated) for model in leading[:_FITTED]]
+    without = fits[leading.index(())] if () in leading[:_FITTED] else _fit(dataset, (), truncated)
     p_value, permutations = _p_value(dataset, max_enzymes, listed)
     checks = {
         "fit": {
@@ -78,20 +81,27 @@ def with_checks(
     return replace(comparison, settings=comparison.settings | {"checks": checks})
 
 
-def _fits(
-    dataset: Dataset, models: Sequence[tuple[int, ...]], *, criteria: bool = True
-) -> list[dict[str, float | None]]:
-    """Leave-one-out Q^2 of each model and, if asked for, what its best fit gives."""
-    parts, result = increments(dataset), []
-    for model in models:
-        columns = np.array(model, dtype=np.intp)
-        points, weights = constants_posterior(parts, columns, np.random.default_rng(0))
-        row: dict[str, float | None] = {"q2": predictive_r2(parts, columns, points, weights)}
-        if criteria:
-            best = best_fit(parts, columns)
-            row |= {"nnls_r2": best.r2, "aic": best.aic, "bic": best.bic}
-        result.append(row)
-    return result
+def _fit(dataset: Dataset, model: tuple[int, ...], truncated: bool) -> dict[str, float]:
+    """Leave-one-out Q^2, the best fit, and the log evidence from thousands of points with its standard error."""
+    parts, columns, rng = increments(dataset), np.array(model, dtype=np.intp), np.random.default_rng(0)
+    points, weights, evidence = constants_posterior(parts, columns, rng)
+    variance = float(np.sum(weights**2))
+    if truncated:
+        k = points[rng.choice(len(points), _RATIOS, p=weights)]
+        designs = ((part.designs(np.tile(columns, (_RATIOS, 1)), k), part.rates) for part in parts)
+        logs = np.sum([log_truncation_ratio(x, y) for x, y in designs], axis=0)
+        ratio = np.exp(logs - logs.max())
+        evidence += float(logs.max() + np.log(ratio.mean()))
+        variance += float(np.var(ratio) / ratio.mean() ** 2) / _RATIOS
+    best = best_fit(parts, columns)
+    return {
+        "q2": predictive_r2(parts, columns, points, weights),
+        "nnls_r2": best.r2,
+        "aic": best.aic,
+        "bic": best.bic,
+        "log_evidence_again": evidence,
+        "log_evidence_again_sd": float(np.sqrt(variance)),
+    }
 
 
 def _negative(dataset: Dataset, model: tuple[int, ...]) -> float:
