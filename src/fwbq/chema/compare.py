@@ -126,7 +126,7 @@ def compare(
     Examples
     --------
     >>> data = Dataset.example()
-    >>> found = compare(data, stop=0.95, rng=0)
+    >>> found = compare(data, units="given", stop=0.95, rng=0)
     >>> found.best == data.regulators
     True
     """
