@@ -26,8 +26,8 @@ def agrees(one, other, name):
 @pytest.mark.parametrize("max_enzymes", [2, 3])
 def test_screened_models_are_a_comparison_like_any_other(data, max_enzymes, tmp_path):
     data = data.select(enzymes=range(30 if max_enzymes == 2 else 12))
-    full = compare(data, max_enzymes=max_enzymes, n=50, screen=False, rng=0)
-    found = compare(data, max_enzymes=max_enzymes, n=50, screen=RULES, rng=0)
+    full = compare(data, max_enzymes=max_enzymes, n=50, screen=False, truncated=False, checks=False, rng=0)
+    found = compare(data, max_enzymes=max_enzymes, n=50, screen=RULES, truncated=False, checks=False, rng=0)
     assert found.best == full.best
     assert found.n_models == len(full) > len(found)
     assert found.settings["screen"] == {"top": 30, "level": 1e-3} and full.rest is None

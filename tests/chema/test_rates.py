@@ -90,8 +90,9 @@ def test_the_truncated_likelihood_of_shared_rates_by_brute_force():
 @pytest.mark.parametrize("rates", ["shared", "own"])
 def test_the_screen_and_the_comparison_agree_on_shared_and_own_rates(rates):
     data = courses(14).with_rates(rates)
-    full = compare(data, n=20, rng=0, progress=False, race=False)
-    found = compare(data, n=20, rng=0, progress=False, screen=ScreenRules((20,), top=20))
+    options = {"n": 20, "truncated": False, "checks": False, "rng": 0, "progress": False}
+    full = compare(data, race=False, **options)
+    found = compare(data, screen=ScreenRules((20,), top=20), **options)
     assert found.settings["rates"] == rates and found.settings["cell_lines"] == 2
     best = [full.names[i] for i in np.argsort(-full.evidences.log_median) if len(full.names[i]) == 2][:20]
     assert set(best) <= set(found.names)
