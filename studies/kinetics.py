@@ -187,7 +187,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True, help="directory for the tables")
     parser.add_argument("--quick", action="store_true", help="ten data sets: some seconds")
     parser.add_argument("--sets", type=int, default=100, help="data sets")
-    parser.add_argument("--seed", type=int, default=2026, help="first part of the seed of the data sets")
+    parser.add_argument(
+        "--seed", type=int, default=2027, help="of the data sets; the threshold of Q^2 was chosen on 2026"
+    )
     parser.add_argument("--workers", type=int, default=min(2, os.cpu_count() or 1), help="processes")
     given = parser.parse_args(arguments)
     given.out.mkdir(parents=True, exist_ok=True)
