@@ -8,7 +8,7 @@ OUT ?= out
 test test-oldest bench: export OPENBLAS_NUM_THREADS ?= 1
 export MPLBACKEND ?= Agg
 
-.PHONY: help run test lint test-oldest test-processors docs bench coverage nets calibration evidence ablation paper clean
+.PHONY: help run test lint test-oldest test-processors docs bench coverage nets calibration kinetics evidence ablation paper clean
 
 help:
 	@echo "make run          the main job: choose among 352 models of the data set that ships with the package"
@@ -21,6 +21,7 @@ help:
 	@echo "make coverage     the coverage study of docs/coverage.md"
 	@echo "make nets         the coverage study of docs/large-n.md"
 	@echo "make calibration  the calibration study of docs/calibration.md"
+	@echo "make kinetics     the study of kinetic models on a stranger's data of docs/selection.md; QUICK=1 for ten data sets"
 	@echo "make evidence     the study of log evidences of docs/evidence-study.md; QUICK=1 for a few problems"
 	@echo "make ablation     what each part of the evidence engine is worth, docs/ablation.md; QUICK=1 for one problem each"
 	@echo "make paper        every figure of the paper, into $(OUT)/paper"
@@ -86,6 +87,9 @@ nets: $(VENV)/.test
 
 calibration: $(VENV)/.test
 	$(BIN)/python -m studies.calibration --out $(OUT)/calibration
+
+kinetics: $(VENV)/.test
+	$(BIN)/python -m studies.kinetics --out $(OUT)/kinetics $(if $(QUICK),--quick)
 
 evidence: $(VENV)/.test
 	$(BIN)/python -m studies.evidence --out $(OUT)/evidence $(if $(QUICK),--quick)

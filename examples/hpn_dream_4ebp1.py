@@ -16,8 +16,6 @@ Run it with the directory in which the data are to be kept: ``python hpn_dream_4
 import sys
 from pathlib import Path
 
-import numpy as np
-
 from fwbq import chema
 
 directory = Path(sys.argv[1] if len(sys.argv) > 1 else "hpn-dream")
@@ -26,9 +24,8 @@ if not (directory / "UACC812.csv").exists():
 print((directory / "NOTICE.txt").read_text())
 
 # %%
-# The eight stimuli without inhibitor are conditions with rates V and noise of their own and common constants K. Levels
-# are in arbitrary units, and the prior expects K and V near 1: substrate is measured in units of half its total, every
-# kinase in units of its mean, time in hours.
+# The eight stimuli without inhibitor are conditions of one cell line: they share the rates V, the noise and the
+# constants K. Levels are in arbitrary units; the priors are meant in units that the data suggest.
 
 STIMULI = ("EGF", "FGF1", "HGF", "IGF1", "Insulin", "NRG1", "PBS", "Serum")
 
@@ -38,9 +35,9 @@ def dataset(total_over_largest):
     conditions = [f"UACC812 {stimulus}" for stimulus in STIMULI]
     options = {"phospho": "4EBP1_pS65", "conditions": conditions}
     largest = chema.hpn_dream.load(directory, "UACC812", total=1e6, **options).phospho.max()
-    total = float(total_over_largest * largest)
-    raw = chema.hpn_dream.load(directory, "UACC812", total=total, **options)
-    return raw.rescaled(time=60.0, level=total / 2, enzymes=np.mean(raw.enzymes, axis=0))
+    return chema.hpn_dream.load(
+        directory, "UACC812", total=float(total_over_largest * largest), **options
+    )
 
 
 # %%
@@ -49,11 +46,12 @@ def dataset(total_over_largest):
 
 for ratio in (1.2, 2.0, 4.0):
     found = chema.compare(dataset(ratio), stop=0.95, rng=0)
-    print(f"total 4EBP1 assumed {ratio} times the largest phosphorylated level: {found}")
-    columns = ["model", "log_evidence", "log_evidence_sd", "probability", "q05", "q95"]
-    print(found.to_frame().head(5)[columns].round(3).to_string())
+    print(
+        f"total 4EBP1 assumed {ratio} times the largest phosphorylated level\n{found.summary()}"
+    )
     print(found.inclusion().head(5).round(3).to_string(), "\n")
 
 # %%
-# The leading kinase is the same for totals of 1.2 and 2 times the largest level, its partner is not, and with four
-# times as much substrate the answer changes: what is concluded depends on what was not measured.
+# For every total the leading model holds less than a tenth of the probability, predicts left-out rates hardly better
+# than no model (Q² about 0.1), and is no better than the best model of kinases at permuted times. These 48 rates do not
+# say which kinase regulates 4EBP1, and the headline says so; the order of the models is not to be read as an answer.

@@ -17,7 +17,9 @@ import fwbq
 from fwbq import plots
 
 data = fwbq.chema.Dataset.example()
-found = fwbq.chema.compare(data, stop=0.95, rng=0)
+found = fwbq.chema.compare(
+    data, units="given", stop=0.95, rng=0
+)  # simulated in the units that the priors expect
 print(found)
 print("true regulators:", data.regulators)
 
@@ -44,5 +46,5 @@ plt.show()
 # What the best model says of the data: the course of the phosphorylated substrate that its parameters give, and 90 % of
 # what it predicts for each rate of change.
 
-fwbq.chema.fit(data, found.best, rng=0).plot()
+fwbq.chema.fit(data, found.best, units="given", truncated=True, rng=0).plot()
 plt.show()

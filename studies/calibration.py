@@ -128,7 +128,17 @@ def coverage(number: int, sizes: Sequence[int] = SIZES) -> list[dict[str, Any]]:
     truth = np.concatenate([values for values, _ in parts])
     rows = []
     for method, options in METHODS.items():
-        found = compare(data, stages=sizes, race=False, rng=0, progress=False, **options)
+        found = compare(
+            data,
+            units="given",
+            truncated=False,
+            checks=False,
+            stages=sizes,
+            race=False,
+            rng=0,
+            progress=False,
+            **options,
+        )
         where = np.array([len(name) for name in found.names])  # type: ignore[arg-type]
         for stage in found.stages:
             error = np.abs(stage.evidences.log_median - truth)
@@ -155,8 +165,8 @@ def _held(interval: tuple[Array, Array], truth: Array) -> NDArray[np.bool_]:
 def race(number: int) -> list[dict[str, Any]]:
     """Race the models of one data set, and run them all in full: a row for each round of the race."""
     data, settings = dataset(number)
-    full = compare(data, stages=(200,), race=False, rng=0, progress=False)
-    raced = compare(data, n=200, stop=1.0 - 1e-9, rng=0, progress=False)
+    full = compare(data, units="given", truncated=False, checks=False, stages=(200,), race=False, rng=0, progress=False)
+    raced = compare(data, units="given", truncated=False, checks=False, n=200, stop=1.0 - 1e-9, rng=0, progress=False)
     truth = _true_map(data, full, raced)
     return [
         {"set": number, **settings, "n": s.n, "evaluations": s.evaluations, "full_evaluations": full.n_evaluations,

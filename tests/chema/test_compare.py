@@ -26,8 +26,8 @@ def agrees(one, other, name):
 @pytest.mark.parametrize("max_enzymes", [2, 3])
 def test_screened_models_are_a_comparison_like_any_other(data, max_enzymes, tmp_path):
     data = data.select(enzymes=range(30 if max_enzymes == 2 else 12))
-    full = compare(data, max_enzymes=max_enzymes, n=50, screen=False, rng=0)
-    found = compare(data, max_enzymes=max_enzymes, n=50, screen=RULES, rng=0)
+    full = compare(data, max_enzymes=max_enzymes, n=50, screen=False, truncated=False, checks=False, rng=0)
+    found = compare(data, max_enzymes=max_enzymes, n=50, screen=RULES, truncated=False, checks=False, rng=0)
     assert found.best == full.best
     assert found.n_models == len(full) > len(found)
     assert found.settings["screen"] == {"top": 30, "level": 1e-3} and full.rest is None
@@ -128,7 +128,7 @@ def test_what_cannot_be_screened_is_said(data):
 @pytest.mark.parametrize("method", ["fwbq", "fwlsbq", "sbq"])
 def test_the_papers_method_is_bayesian_quadrature_of_the_likelihood(data, method):
     small = data.select(enzymes=range(3))
-    found = compare(small, method=method, n=50, amplitude=1.0, rng=3)
+    found = compare(small, units="given", method=method, n=50, amplitude=1.0, rng=3)
     assert [stage.n for stage in found.stages] == [10, 50] and found.settings["method"] == method
     # Every model at every point; sequential Bayesian quadrature ends at the floor of float64 in one dimension.
     assert set(found.points[1:]) == {50}
@@ -150,5 +150,5 @@ def test_the_papers_method_is_bayesian_quadrature_of_the_likelihood(data, method
 
 def test_the_papers_method_finds_the_regulators():
     data = Dataset.example()
-    found = compare(data, method="fwbq", n=100, rng=0, progress=False)
+    found = compare(data, units="given", method="fwbq", n=100, rng=0, progress=False)
     assert found.best == data.regulators and len(found.stages) == 3

@@ -37,7 +37,7 @@ def quadrature(truncated):
 @pytest.mark.parametrize("truncated", [False, True])
 def test_draws_have_the_moments_of_the_posterior(truncated):
     """Within five standard errors of the draws; points of the prior are quasi-random and add little."""
-    found = fit(DATA, (), truncated=truncated, draws=4000, rng=1)
+    found = fit(DATA, (), units="given", truncated=truncated, draws=4000, rng=1)
     (course,) = found.courses
     for drawn, truth in zip(
         (found.constants[:, 0], course.velocities[:, 0], course.noise), quadrature(truncated), strict=True
@@ -65,14 +65,17 @@ def test_the_true_model_fits_and_an_empty_one_is_noisier():
 
 def test_an_enzyme_that_is_silent_changes_nothing_but_stays_at_its_prior_mean():
     silent = Dataset(DATA.times, DATA.substrate, DATA.phospho, np.zeros((21, 1)), ["none"])
-    found = fit(silent, ("none",), draws=50, rng=0).courses[0]
+    found = fit(silent, ("none",), units="given", draws=50, rng=0).courses[0]
     np.testing.assert_allclose(found.velocities[:, 1], 1.0)
     assert np.all(np.isfinite(found.predicted))
 
 
-def test_conditions_share_constants_and_have_rates_of_their_own():
+def test_conditions_share_constants_and_rates_unless_these_are_their_own():
     both = Dataset.combine([DATA, DATA.rescaled(level=2.0)], ["one", "two"])
-    found = fit(both, ("E7",), draws=30, rng=0)
+    together = fit(both, ("E7",), draws=30, rng=0).courses
+    np.testing.assert_array_equal(together[0].velocities, together[1].velocities)
+    np.testing.assert_array_equal(together[0].noise, together[1].noise)
+    found = fit(both.with_rates("own"), ("E7",), draws=30, rng=0)
     assert [course.condition for course in found.courses] == ["one", "two"]
     assert not np.allclose(found.courses[0].velocities, found.courses[1].velocities)
 

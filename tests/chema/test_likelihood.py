@@ -224,7 +224,7 @@ def test_few_models_among_many_enzymes_take_the_other_route_to_the_same_values()
 
 def test_conditions_add_up_and_later_times_do_not_matter():
     one, two = Dataset.simulate(4, rng=1, regulators=(0,)), Dataset.simulate(4, rng=2, regulators=(0,))
-    both = Dataset.combine([one, two], ["a", "b"])
+    both = Dataset.combine([one, two], ["a", "b"]).with_rates("own")
     k = np.random.default_rng(1).uniform(0.05, 2.5, (6, 3))
     total = log_likelihood(one, (1, 2), k) + log_likelihood(two, (1, 2), k)
     np.testing.assert_allclose(log_likelihood(both, (1, 2), k), total, rtol=1e-13)
@@ -311,8 +311,10 @@ def test_more_errors():
     flat = Dataset(np.arange(4), np.ones(4), np.zeros(4), np.zeros((4, 1)))
     with pytest.raises(ValueError, match="without any error"):
         log_likelihood(flat, (), [[1.0]])
-    with pytest.raises(ValueError, match="several conditions"):
-        design_matrix(Dataset.combine([data, data], ["a", "b"]), (), [[1.0]])
+    both = Dataset.combine([data, data], ["a", "b"])
+    assert design_matrix(both, (), [[1.0]]).shape == (1, 40, 1)
+    with pytest.raises(ValueError, match="several sets of rates"):
+        design_matrix(both.with_rates("own"), (), [[1.0]])
 
 
 def test_full_rank_does_not_warn():

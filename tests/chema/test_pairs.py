@@ -9,11 +9,11 @@ from fwbq.chema import Dataset, compare, pairs
 
 @pytest.fixture(scope="module")
 def data():
-    return Dataset.simulate(60, rng=6, noise=0.01)
+    return Dataset.simulate(60, rng=6, noise=0.01).normalised()
 
 
 def test_screen_finds_what_the_full_comparison_finds(data):
-    full = compare(data, stages=(40,), race=False, rng=0)
+    full = compare(data, truncated=False, stages=(40,), race=False, rng=0)
     found = pairs.screen(data, n=(15, 25, 40), top=40, rng=0)
     assert found.best == full.best
     assert found.n_models == len(full) == 1 + 60 + 60 * 59 // 2

@@ -201,6 +201,8 @@ def test_select_writes_everything(here, capsys):
         "inclusion.csv",
         "probabilities.csv",
         "numerical-error.csv",
+        "checks.csv",
+        "units.csv",
     }
     expected |= {"model-probabilities.png", "map-probability.png", "inclusion.png", "numerical-error.png"}
     assert {p.name for p in Path("result").iterdir()} == expected
@@ -539,3 +541,57 @@ def test_replicates_are_asked_for_by_their_flag(tmp_path, capsys):
     (tmp_path / "data.csv").write_text("time,variable,value,replicate\n0,S,1,1\n0,S,1,2\n0,S*,1,1\n0,E,1,1\n")
     assert run(["select", str(tmp_path / "data.csv")]) == 2
     assert "pass --replicates mean to average them" in capsys.readouterr().err
+
+
+def without_plotly(monkeypatch):
+    real = fwbq._extras.load
+
+    def load(name, *args):
+        if name.startswith("plotly"):
+            raise ImportError('the report needs plotly: pip install "fwbq[report]"')
+        return real(name, *args)
+
+    monkeypatch.setattr(fwbq._extras, "load", load)
+
+
+def test_the_demo_prints_its_ranking_without_what_the_report_needs(here, capsys, monkeypatch):
+    without_plotly(monkeypatch)
+    assert run(["demo", "--out", "demo", "--no-progress"]) == 0
+    out = capsys.readouterr().out
+    assert "The leading 10 of 352 models" in out and "{E7, E19} is the most probable" in out
+    assert 'The report was not written. the report needs plotly: pip install "fwbq[report]"' in out
+    assert not Path("demo/report.html").exists() and Path("demo/ranking.csv").exists()
+
+
+def test_a_report_that_was_asked_for_is_refused_before_anything_is_computed(here, capsys, monkeypatch):
+    without_plotly(monkeypatch)
+    DATA.select(enzymes=["E7", "E19"]).to_csv("data.csv")
+    assert run(["select", "data.csv", "--report", "--out", "result"]) != 0
+    assert "needs plotly" in capsys.readouterr().err and not any(Path("result").iterdir())
+
+
+def test_select_in_other_units_prints_the_same(here, capsys):
+    small = DATA.select(enzymes=["E7", "E19", "E1"])
+    small.to_csv("one.csv", "4EBP1", "p4EBP1")
+    small.rescaled(time=60.0, level=1e-3, phospho=7.0, enzymes=[1e-6, 3.0, 1e6]).to_csv("two.csv", "4EBP1", "p4EBP1")
+    options = ["--substrate", "4EBP1", "--phospho", "p4EBP1", "--n", "20", "--no-progress"]
+    printed = []
+    for name in ("one", "two"):
+        assert run(["select", f"{name}.csv", *options, "--out", name]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        printed.append([line for line in lines if not line.startswith(("Units:", "written"))])
+    assert printed[0] == printed[1] and any(line.startswith("Fit:") for line in printed[0])
+    first, second = (pd.read_csv(f"{name}/ranking.csv") for name in ("one", "two"))
+    assert first.equals(second)
+    units = [pd.read_csv(f"{name}/units.csv").set_index("variable")["unit"] for name in ("one", "two")]
+    assert units[0]["p4EBP1"] / units[1]["p4EBP1"] == pytest.approx(7.0)
+    assert units[0]["time"] / units[1]["time"] == pytest.approx(60.0)
+
+
+def test_select_in_the_units_of_the_file_with_own_rates(here, capsys):
+    small = DATA.select(enzymes=["E7", "E19"])
+    fwbq.chema.Dataset.combine([small, small.rescaled(level=2.0)], ["EGF", "serum"]).to_csv("data.csv")
+    arguments = ["select", "data.csv", "--units", "given", "--rates", "own", "--closed-form", "--n", "20", "--json"]
+    assert run([*arguments, "--out", "result"]) == 0
+    settings = json.loads(capsys.readouterr().out)["settings"]
+    assert (settings["units"], settings["rates"]) == ("given", "own") and "not truncated" in settings["likelihood"]

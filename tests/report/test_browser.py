@@ -333,7 +333,7 @@ def test_data_and_fitted_curves(show):
     browser = show("fitted")
     traces = "return Array.from(document.getElementById('plot-levels').data, t => [t.name || '', t.x.length])"
     first = dict(browser.execute_script(traces))
-    assert {"{E7, E19}", "measured S*", "measured S"} <= set(first) and first["measured S*"] == 21
+    assert {"{E7, E19}", "S*", "S"} <= set(first) and first["S*"] == 21
     Select(by_id(browser, "condition")).select_by_visible_text("late")
     until(browser, "return document.getElementById('plot-levels').data.at(-1).x.length === 11")
     quiet(browser)

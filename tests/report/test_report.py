@@ -21,7 +21,7 @@ from fwbq.report import contents as report_contents
 from fwbq.report import words, write_report
 from fwbq.report.decision import decision
 from fwbq.report.page import embed, page
-from fwbq.selection import Evidences, Rest
+from fwbq.selection import Evidences, Rest, label
 
 pytest.importorskip("plotly", reason="plotly is not installed (the extra report)")
 
@@ -89,11 +89,13 @@ def test_the_decision_in_one_sentence(build_comparison):
     assert found.verdict == "decided"
     number = r"(0\.\d+)"
     heard = re.fullmatch(
-        rf"\{{mTOR, S6K\}} is the most probable of 3 models: posterior probability {number} \({number} to {number}\); "
-        rf"next is \{{mTOR\}} with {number} \({number} to {number}\)\.",
+        rf"\{{mTOR, S6K\}} is the most probable of 3 models: posterior probability {number}; "
+        rf"next is \{{mTOR\}} with {number}\.",
         found.headline,
     )
-    best, low, high, second, least, most = map(float, heard.groups())
+    best, second = map(float, heard.groups())
+    between = re.findall(rf"between {number} and {number}", found.remarks[0])
+    (low, high), (least, most) = (map(float, each) for each in between)
     weights = np.exp([-10.0, -10.15, -14.0])
     assert [best, second] == pytest.approx(weights[:2] / weights.sum(), abs=0.01)
     assert low < best < high and least < second < most
@@ -267,12 +269,12 @@ def test_the_data_and_the_fitted_curves_are_on_the_page():
     frame = comparison.to_frame()
     assert [m["name"] for m in condition["models"]] == list(frame["model"][: len(condition["models"])])
     assert {e["name"] for e in condition["enzymes"]} == {"E7", "E19", "E11"}
-    found = fwbq.chema.fit(data, comparison.best, rng=0).courses[0]
+    found = fwbq.chema.fit(data, comparison.best, truncated=True, rng=0).courses[0]
     low, high = np.quantile(found.predicted, [0.05, 0.95], axis=0)
     np.testing.assert_allclose(condition["models"][0]["rates"]["low"], low, rtol=1e-5)
     np.testing.assert_allclose(condition["models"][0]["rates"]["high"], high, rtol=1e-5)
     inside = int(np.sum((low <= data.rates) & (data.rates <= high)))
-    assert f"{{E7, E19}} {inside} of 20" in "".join(Structure(page(comparison, "", data)).text)
+    assert f"{label(comparison.best)} {inside} of 20" in "".join(Structure(page(comparison, "", data)).text)
 
 
 def test_a_model_without_a_fit_is_named(monkeypatch):
@@ -286,8 +288,8 @@ def test_a_model_without_a_fit_is_named(monkeypatch):
 
     monkeypatch.setattr(fwbq.report.fits, "fit", contradicted)
     shown = Structure(page(comparison, "", data))
-    assert "{E7, E19}" not in [m["name"] for m in shown.data["fits"]["conditions"][0]["models"]]
-    assert "No curve is drawn for {E7, E19}" in "".join(shown.text)
+    assert label(comparison.best) not in [m["name"] for m in shown.data["fits"]["conditions"][0]["models"]]
+    assert f"No curve is drawn for {label(comparison.best)}" in "".join(shown.text)
     # Any other error is one of the program, and is not hidden.
     monkeypatch.setattr(fwbq.report.fits, "fit", lambda *args, **options: int("no number"))
     with pytest.raises(ValueError, match="invalid literal"):
@@ -539,3 +541,71 @@ def test_the_colours_are_those_of_the_figures(kinetic):
     from fwbq import plots
 
     assert f"--blue:{plots.BLUE};--sky:{plots.SKY};" in draw(kinetic)
+
+
+# Kinetic models -----------------------------------------------------------------------------------
+
+
+def checked(build_comparison, q2=0.6, first=("E7",), **more):
+    """A comparison with the settings that kinetic models have."""
+    changes = ("unit of time halved", "unit of time doubled", "prior of K halved", "prior of K doubled")
+    fit = {"q2": q2, "q2_without_enzymes": -0.1, "p_value": 0.02, "permutations": 99, "p_negative": None}
+    first_with = {change: ["E7"] for change in changes[:3]} | {changes[3]: list(first)}
+    settings = {
+        "likelihood": "truncated (V >= 0)", "units": "data", "rates": "shared", "conditions": 3, "cell_lines": 1,
+        "forms": ["4EBP1", "p4EBP1"], "factors": {"time": 30.0, "substrate": 2.0, "phospho": 0.5, "enzymes": {}},
+        "checks": {"fit": fit | more, "sensitivity": first_with},
+    }  # fmt: skip
+    return build_comparison([("E7",), ("E9",), ()], [0.0, -2.0, -5.0], settings=settings)
+
+
+def test_units_rates_fit_and_sensitivity_have_a_line_each(build_comparison):
+    found = said(checked(build_comparison))
+    lines = [r for r in found.remarks if r.split(":")[0] in ("Units", "Rates", "Fit", "Prior sensitivity")]
+    assert [line.split(":")[0] for line in lines] == ["Units", "Rates", "Fit", "Prior sensitivity"]
+    assert "p4EBP1 in 0.5, 4EBP1 in 2, time in 30" in lines[0]
+    assert "the 3 conditions share" in lines[1]
+    assert "Q² 0.60" in lines[2] and "without enzymes −0.10" in lines[2] and "probability 0.0200" in lines[2]
+    assert "{E7} stays first in 4 of 4." in lines[3]
+    assert "{E7} stays first in 3 of 4; else {E9} in 1." in " ".join(
+        said(checked(build_comparison, first=("E9",))).remarks
+    )
+    assert len(re.findall(r"0\.\d+", found.headline)) == 2
+
+
+def test_a_leader_that_predicts_nothing_is_no_regulator(build_comparison):
+    found = said(checked(build_comparison, q2=0.05))
+    assert found.headline.startswith(
+        "No model predicts the rates of p4EBP1 (leave-one-out Q² 0.05): do not read the ranking as regulation."
+    )
+    assert found.verdict == "undecided"
+    assert not said(checked(build_comparison)).headline.startswith("No model")
+
+
+def test_negative_rates_of_the_closed_form_are_said(build_comparison):
+    assert any("with probability 0.400" in r for r in said(checked(build_comparison, p_negative=0.4)).remarks)
+    assert not any("Signs" in r for r in said(checked(build_comparison, p_negative=0.01)).remarks)
+
+
+@pytest.mark.parametrize("checks", [None, [], {"fit": 3, "sensitivity": []}, {"fit": {"q2": "high"}}])
+def test_settings_of_another_shape_are_left_out(build_comparison, checks):
+    other = checked(build_comparison)
+    settings = other.settings | {"checks": checks, "factors": None, "forms": 5}
+    found = said(build_comparison([("E7",), ("E9",)], [0.0, -2.0], settings=settings))
+    assert not any(r.startswith(("Fit", "Prior", "Units")) for r in found.remarks)
+
+
+def test_the_page_has_the_constants_in_the_units_and_names_of_the_data():
+    data = fwbq.chema.Dataset.example().select(enzymes=["E7", "E19"]).with_values(forms=("4EBP1", "p4EBP1"))
+    data = data.rescaled(time=60.0, level=1e-3)
+    comparison = fwbq.chema.compare(data, n=20, rng=3, progress=False)
+    shown = Structure(page(comparison, "", data))
+    assert shown.data["fits"]["forms"] == ["4EBP1", "p4EBP1"]
+    rows = {row[1]: row for row in shown.data["fits"]["constants"] if row[0] == label(comparison.best)}
+    found = fwbq.chema.fit(data, comparison.best, truncated=True, rng=0)
+    first = rows["K, dephosphorylation of p4EBP1"]
+    assert float(first[2]) == pytest.approx(np.median(found.constants[:, 0]), rel=1e-2)
+    second = rows[f"V, phosphorylation by {comparison.best[0]}"]
+    assert float(second[2]) == pytest.approx(np.median(found.courses[0].velocities[:, 1]), rel=1e-2)
+    assert second[4] == f"p4EBP1 per time and {comparison.best[0]}"
+    assert "the substrate 4EBP1 and its phosphorylated form p4EBP1" in "".join(shown.text)

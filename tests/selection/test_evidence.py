@@ -237,7 +237,7 @@ def test_likelihoods_that_are_rough_near_their_top_lie_in_their_intervals():
     held = {}
     for amplitude in ("calibrated", "ml"):
         options = {"race": False, "progress": False, "amplitude": amplitude}
-        found = chema.compare(data, models=models, stages=(50, 200), **options)
+        found = chema.compare(data, models=models, units="given", truncated=False, stages=(50, 200), **options)
         intervals = [stage.evidences.interval(0.95) for stage in found.stages]
         held[amplitude] = [np.mean((low < exact) & (exact < high)) for low, high in intervals]
     assert held["calibrated"] == [1.0, 1.0]
@@ -339,7 +339,10 @@ def test_a_peak_between_the_nodes_is_owned_up_to():
 
 def test_slopes_are_not_extrapolated_without_bounds():
     data, _ = calibration.dataset(8)  # where the likelihood falls steeply towards a corner that no point is near to
-    found = chema.compare(data, models=[("E2", "E8"), ("E7", "E8"), ("E8",)], stages=(100,), race=False, progress=False)
+    models = [("E2", "E8"), ("E7", "E8"), ("E8",)]
+    found = chema.compare(
+        data, models=models, units="given", truncated=False, stages=(100,), race=False, progress=False
+    )
     exact, _ = calibration.exact_log_evidences(data, [("E2", "E8"), ("E7", "E8")])
     np.testing.assert_allclose(found.evidences.log_median[1:], exact, atol=1.5)
 

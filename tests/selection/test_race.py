@@ -45,7 +45,9 @@ def same(a: Comparison, b: Comparison) -> None:
 
 @pytest.fixture(scope="module")
 def kinetic() -> Comparison:
-    return chema.compare(chema.Dataset.example(), n=40, rng=0, progress=False, race=False)
+    return chema.compare(
+        chema.Dataset.example(), units="given", truncated=False, n=40, rng=0, progress=False, race=False
+    )
 
 
 def test_log_evidences_are_those_of_quadrature():

@@ -12,6 +12,7 @@ from .dataset import Dataset
 from .family import KineticFamily, prior
 from .fit import ContradictedError, FittedCourse, KineticFit, fit
 from .likelihood import design_matrix, log_likelihood, log_likelihood_block
+from .units import Units, natural_units
 
 __all__ = [
     "ContradictedError",
@@ -19,6 +20,7 @@ __all__ = [
     "FittedCourse",
     "KineticFamily",
     "KineticFit",
+    "Units",
     "candidate_models",
     "compare",
     "design_matrix",
@@ -26,6 +28,7 @@ __all__ = [
     "hpn_dream",
     "log_likelihood",
     "log_likelihood_block",
+    "natural_units",
     "pairs",
     "prior",
 ]

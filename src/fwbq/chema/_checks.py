@@ -125,14 +125,33 @@ def columns(model: Iterable[str | int], known: Sequence[str]) -> tuple[int, ...]
     return tuple(index)
 
 
-def conditions(given: Sequence[str] | None, n_times: int) -> tuple[str, ...]:
-    """One condition per row; a single one without a name by default."""
+def row_labels(given: Sequence[str] | None, n_times: int, name: str) -> tuple[str, ...]:
+    """One label per row; a single one without a name by default."""
     if given is None:
         return ("",) * n_times
     result = tuple(str(item) for item in given) if not isinstance(given, str) else (given,) * n_times
     if len(result) != n_times:
-        fail(f"`condition` has {len(result)} entries for {n_times} rows; every row needs its condition")
+        fail(f"`{name}` has {len(result)} entries for {n_times} rows; every row needs its {name.replace('_', ' ')}")
     return result
+
+
+def nested(condition: tuple[str, ...], cell_line: tuple[str, ...]) -> None:
+    """Refuse a condition with rows of several cell lines."""
+    line: dict[str, str] = {}
+    for name, own in zip(condition, cell_line, strict=True):
+        if line.setdefault(name, own) != own:
+            fail(
+                f"the condition {name!r} has rows of the cell lines {line[name]!r} and {own!r}; give the conditions of "
+                "each cell line names of their own"
+            )
+
+
+def two_forms(given: Sequence[str]) -> tuple[str, str]:
+    """Names of the substrate and of its phosphorylated form."""
+    forms = (given,) if isinstance(given, str) else tuple(map(str, given))
+    if len(forms) != 2 or forms[0] == forms[1]:
+        fail(f"`forms` must be two different names, of the substrate and its phosphorylated form; got {given!r}")
+    return forms[0], forms[1]
 
 
 def time_courses(times: FloatArray, condition: tuple[str, ...]) -> None:

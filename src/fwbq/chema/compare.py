@@ -19,15 +19,17 @@ from ..kernels import ExpQuad
 from ..selection import Comparison, Earlier, Options, compare_families
 from . import _checks
 from .candidates import MOST_MODELS
-from .dataset import Dataset
+from .dataset import SHARING, Dataset, Sharing
 from .family import KineticFamily
 from .likelihood import CLOSED_FORM, TRUNCATED, log_likelihood_block
+from .model_checks import with_checks
 from .pairs import Pairs
 from .screening import Models, survivors
 from .sets import Listed, Sets
 from .survivors import ScreenRules, Survivors, named, with_screened
 from .triples import Triples
 from .truncated import MOST_COLUMNS
+from .units import UnitChoice, in_units
 
 Method = Literal["log", "fwbq", "fwlsbq", "sbq"]
 
@@ -55,8 +57,11 @@ def compare(
     *,
     max_enzymes: int = 2,
     models: Sequence[Iterable[str | int]] | None = None,
+    units: UnitChoice = "data",
+    rates: Sharing | None = None,
     method: Method = "log",
-    truncated: bool = False,
+    truncated: bool | None = None,
+    checks: bool = True,
     n: int | None = None,
     stages: Sequence[int] | None = None,
     screen: bool | ScreenRules | None = None,
@@ -79,6 +84,13 @@ def compare(
         300 and 3 there are 4,500,251.
     models : sequence of tuples, optional
         The models to compare, instead of all; enzymes by name or column index.
+    units : {"data", "given"}, optional
+        In which units the priors are meant. ``"data"``: those of :meth:`Dataset.normalised`, so that the answer does
+        not depend on the units of the file. ``"given"``: those of the data set, as the paper has it: K is expected near
+        1 in its units of level, V near 1 in its units of level per time and enzyme.
+    rates : {"shared", "own"}, optional
+        Whether the conditions of one cell line share the rates V and the noise sigma, or each has its own; cell lines
+        always have their own. As the data set says by default, and it says ``"shared"`` unless told otherwise.
     method : {"log", "fwbq", "fwlsbq", "sbq"}, optional
         ``"log"``: a Gaussian process on the log likelihood. The others are the paper's: Bayesian quadrature of the
         likelihood itself, at the points of Frank-Wolfe, of Frank-Wolfe with line search, or of sequential Bayesian
@@ -87,8 +99,13 @@ def compare(
         the models' probabilities as in the paper. The amplitude of the process is learnt from each model's
         likelihoods; ``amplitude=1.0`` is the paper's, in units of each model's largest likelihood.
     truncated : bool, optional
-        Use the likelihood with V truncated to V >= 0, as the prior declares; the closed form of the paper is the
-        default.
+        Whether rates V are truncated to V >= 0, as the prior declares, or may be negative, as in the closed form of the
+        paper. By default they are truncated where at most 5,000 models with at most two enzymes are compared, and not
+        with the paper's methods.
+    checks : bool, optional
+        Whether the leading models are checked: how well they predict rates that they were not fitted to, whether
+        enzymes at permuted times would do as well, and which model is first under other priors. The numbers are in
+        ``settings["checks"]``, the summary says them.
     n : int, optional
         Most points for each model; 200 by default.
     stages : sequence of int, optional
@@ -109,16 +126,22 @@ def compare(
     Examples
     --------
     >>> data = Dataset.example()
-    >>> found = compare(data, stop=0.95, rng=0)
+    >>> found = compare(data, units="given", stop=0.95, rng=0)
     >>> found.best == data.regulators
     True
     """
     _validate.choice(method, "method", ("log", *_DESIGNS))
+    _validate.choice(units, "units", ("data", "given"))
+    if rates is not None:
+        dataset = dataset.with_rates(_validate.choice(rates, "rates", SHARING))
+    given, (dataset, factors) = dataset, in_units(dataset, units)
     if method != "log":
         options = _of_the_paper(method, options)
     stages = _stages(method, n, stages)
     listed = _listed(dataset, models)
     counts = _counted(dataset, max_enzymes, listed)
+    if truncated is None:
+        truncated = method == "log" and max(counts) < MOST_COLUMNS and sum(counts.values()) <= _MANY
     if truncated:
         _check_truncated(max(counts))
     own = options.pop("settings", {})
@@ -132,6 +155,12 @@ def compare(
         "enzymes": dataset.n_enzymes,
         "max_enzymes": max_enzymes if models is None else None,
         "rank_deficient_models": sum(_deficient(group.family) for group in groups),
+        "forms": list(given.forms),
+        "units": units,
+        "factors": factors.to_dict(given.names),
+        "rates": given.sharing,
+        "conditions": len(given.conditions),
+        "cell_lines": len(given.cell_lines),
     }
     if rules is not None and found:
         settings |= {"screen": {"top": rules.top, "level": rules.level}, "stages": list(stages)}
@@ -143,7 +172,10 @@ def compare(
         spread=spread,
         settings=settings | own,
     )
-    return with_screened(result, found) if found else result
+    result = with_screened(result, found) if found else result
+    if not checks:
+        return result
+    return with_checks(result, dataset, max_enzymes=max_enzymes, listed=listed, truncated=truncated)
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,7 +294,7 @@ def _not_screened(dataset: Dataset, how: Options) -> list[str]:
     fixed = [f"`{name}`" for name in _OWN_WAY if getattr(how, name) is not None]
     fixed += ["`race=False`"] if not how.race else []
     fixed += ['`evidence="linear"`'] if how.evidence != "log" else []
-    fixed += ["fewer than three rates of change in a condition"] if min(dataset.n_increments) < 3 else []
+    fixed += ["fewer than three rates of change in a condition"] if min(dataset.n_shared) < 3 else []
     return fixed
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 __all__ = ["Dataset"]
 
 FloatArray = NDArray[np.float64]
+Sharing = Literal["shared", "own"]
+SHARING: tuple[Sharing, ...] = ("shared", "own")
+
+
+# Arguments of `Dataset` that are attributes of the same name.
+_FIELDS = ("times", "substrate", "phospho", "enzymes", "names", "condition", "cell_line", "forms", "regulators")
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,13 +35,13 @@ class Dataset:
     The kinetic models explain the rate of change of the phosphorylated substrate over each
     interval, :math:`Y_n = (y_{S^*}(t_{n+1}) - y_{S^*}(t_n)) / (t_{n+1} - t_n)`, by the levels at its start. T
     times therefore give N = T - 1 increments. The rows of several conditions (stimuli, cell lines) can be
-    stacked: increments are taken within a condition only, and every condition has its own rates V and noise
-    sigma, while the constants K are shared.
+    stacked: increments are taken within a condition only. All conditions share the constants K; those of one cell
+    line share the rates V and the noise sigma too, unless :meth:`with_rates` says that each has its own.
 
     Parameters
     ----------
     times : (T,) array_like
-        Strictly increasing (within each condition). The unit matters: the prior expects maximal rates near 1.
+        Strictly increasing (within each condition).
     substrate, phospho : (T,) array_like
         Levels of the unphosphorylated and of the phosphorylated substrate, not negative.
     enzymes : (T, E) array_like
@@ -45,6 +51,13 @@ class Dataset:
     condition : sequence of str, optional
         (T,) the condition of every row; one unnamed condition when not given. Rows of a condition need not be
         adjacent, and conditions may have different times, at least three each.
+    cell_line : sequence of str, optional
+        (T,) the cell line of every row; one when not given. A condition belongs to one cell line.
+    rates : {"shared", "own"}, optional
+        Whether the conditions of one cell line share the rates V and the noise sigma, or each has its own. Cell lines
+        always have their own.
+    forms : tuple of two str, optional
+        What the substrate and its phosphorylated form are called; ``S`` and ``S*`` when not given.
     regulators : tuple of str, optional
         The true regulators, where they are known (simulated data); never used in the analysis.
 
@@ -71,6 +84,9 @@ class Dataset:
     enzymes: FloatArray
     names: tuple[str, ...]
     condition: tuple[str, ...]
+    cell_line: tuple[str, ...]
+    sharing: Sharing
+    forms: tuple[str, str]
     regulators: tuple[str, ...] | None
 
     def __init__(
@@ -82,6 +98,9 @@ class Dataset:
         names: Sequence[str] | None = None,
         *,
         condition: Sequence[str] | None = None,
+        cell_line: Sequence[str] | None = None,
+        rates: Sharing = "shared",
+        forms: Sequence[str] = ("S", "S*"),
         regulators: Sequence[str] | None = None,
     ) -> None:
         t = _checks.numbers(times, "times", 1)
@@ -89,7 +108,9 @@ class Dataset:
         y_p = _checks.levels(phospho, "phospho", 1, len(t))
         y_e = _checks.levels(enzymes, "enzymes", 2, len(t))
         labels = _checks.names(names, y_e.shape[1])
-        rows = _checks.conditions(condition, len(t))
+        rows = _checks.row_labels(condition, len(t), "condition")
+        lines = _checks.row_labels(cell_line, len(t), "cell_line")
+        _checks.nested(rows, lines)
         _checks.time_courses(t, rows)
         for field, value in (
             ("times", _frozen.readonly(t)),
@@ -98,6 +119,9 @@ class Dataset:
             ("enzymes", _frozen.readonly(y_e)),
             ("names", labels),
             ("condition", rows),
+            ("cell_line", lines),
+            ("sharing", _validate.choice(rates, "rates", SHARING)),
+            ("forms", _checks.two_forms(forms)),
             ("regulators", None if regulators is None else _checks.known_names(regulators, labels, "regulators")),
         ):
             object.__setattr__(self, field, value)
@@ -116,8 +140,8 @@ class Dataset:
         rows = [
             ("times", f"{len(self.times)}, from {self.times.min():.4g} to {self.times.max():.4g}"),
             ("conditions", ", ".join(map(str, self.conditions)) or "1"),
-            ("substrate", f"{self.substrate.min():.4g} to {self.substrate.max():.4g}"),
-            ("phosphorylated", f"{self.phospho.min():.4g} to {self.phospho.max():.4g}"),
+            (f"substrate {self.forms[0]}", f"{self.substrate.min():.4g} to {self.substrate.max():.4g}"),
+            (f"phosphorylated {self.forms[1]}", f"{self.phospho.min():.4g} to {self.phospho.max():.4g}"),
             ("enzymes", f"{len(self.names)}: {', '.join(self.names)}"),
         ]
         if self.regulators is not None:
@@ -137,26 +161,72 @@ class Dataset:
     @property
     def n_increments(self) -> tuple[int, ...]:
         """Number N of increments of every condition."""
-        return tuple(len(rows) - 1 for rows in self._rows())
+        return tuple(len(rows) - 1 for rows in self.rows())
+
+    @property
+    def n_shared(self) -> tuple[int, ...]:
+        """Number of increments of every group of conditions with the same rates; see :attr:`groups`."""
+        return tuple(sum(self.n_increments[i] for i in group) for group in self.groups)
 
     @property
     def rates(self) -> FloatArray:
         """Y, the observed rates of change of the phosphorylated substrate, condition after condition."""
-        return np.concatenate([np.diff(self.phospho[r]) / np.diff(self.times[r]) for r in self._rows()])
+        return np.concatenate([np.diff(self.phospho[r]) / np.diff(self.times[r]) for r in self.rows()])
 
-    def _rows(self) -> list[NDArray[np.intp]]:
+    @property
+    def cell_lines(self) -> tuple[str, ...]:
+        """The different cell lines, in the order in which they first appear."""
+        return tuple(dict.fromkeys(self.cell_line))
+
+    @property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """Positions in :attr:`conditions` of those that share the rates V and the noise sigma, group by group.
+
+        Examples
+        --------
+        >>> one, two = Dataset.simulate(3, rng=0), Dataset.simulate(3, rng=1)
+        >>> both = Dataset.combine([one, two], ["EGF", "insulin"])
+        >>> both.groups, both.with_rates("own").groups
+        (((0, 1),), ((0,), (1,)))
+        """
+        if self.sharing == "own":
+            return tuple((i,) for i in range(len(self.conditions)))
+        line = dict(zip(self.condition, self.cell_line, strict=True))
+        members: dict[str, list[int]] = {}
+        for i, name in enumerate(self.conditions):
+            members.setdefault(line[name], []).append(i)
+        return tuple(map(tuple, members.values()))
+
+    def with_rates(self, rates: Sharing) -> Dataset:
+        """Return the same data with rates V and noise sigma shared by the conditions of a cell line, or of their own.
+
+        Parameters
+        ----------
+        rates : {"shared", "own"}
+            Shared rates are right for one kind of cell under several stimuli. With rates of their own, conditions may
+            differ in what was not measured, such as the amount of phosphatase, and more of them are needed.
+        """
+        return self.with_values(rates=rates)
+
+    def with_values(self, **changes: Any) -> Dataset:
+        """Return a data set that differs in these arguments of :class:`Dataset`."""
+        given: dict[str, Any] = {name: getattr(self, name) for name in _FIELDS} | {"rates": self.sharing}
+        return Dataset(**(given | changes))
+
+    def rows(self) -> list[NDArray[np.intp]]:
+        """Rows of each condition, in the order of :attr:`conditions`."""
         labels = np.array(self.condition, dtype=object)
         return [np.flatnonzero(labels == name) for name in self.conditions]
 
     def split(self) -> tuple[Dataset, ...]:
         """One data set per condition, in the order of :attr:`conditions`."""
-        return tuple(self._take(rows) for rows in self._rows())
+        return tuple(self._take(rows) for rows in self.rows())
 
-    def _take(self, rows: NDArray[np.intp]) -> Dataset:
-        return Dataset(
-            self.times[rows], self.substrate[rows], self.phospho[rows], self.enzymes[rows], self.names,
-            condition=[self.condition[i] for i in rows], regulators=self.regulators,
-        )  # fmt: skip
+    def _take(self, rows: NDArray[np.intp], **changes: Any) -> Dataset:
+        by_row = ("times", "substrate", "phospho", "enzymes")
+        kept: dict[str, Any] = {name: getattr(self, name)[rows] for name in by_row}
+        kept |= {name: [getattr(self, name)[i] for i in rows] for name in ("condition", "cell_line")}
+        return self.with_values(**(kept | changes))
 
     def select(self, *, enzymes: Sequence[str | int] | None = None, conditions: Sequence[str] | None = None) -> Dataset:
         """Only these enzymes, in this order, and only these conditions.
@@ -175,10 +245,7 @@ class Dataset:
         rows = np.array([i for name in wanted for i in range(len(self.times)) if self.condition[i] == name])
         names = [self.names[j] for j in columns]
         truth = self.regulators if self.regulators is not None and set(self.regulators) <= set(names) else None
-        return Dataset(
-            self.times[rows], self.substrate[rows], self.phospho[rows], self.enzymes[rows][:, list(columns)],
-            names, condition=[self.condition[i] for i in rows], regulators=truth,
-        )  # fmt: skip
+        return self._take(rows, enzymes=self.enzymes[rows][:, list(columns)], names=names, regulators=truth)
 
     def columns(self, model: Iterable[str | int]) -> tuple[int, ...]:
         """Column indices of a model given by enzyme names or column indices.
@@ -226,21 +293,42 @@ class Dataset:
             np.concatenate([d.enzymes for d in parts]),
             parts[0].names,
             condition=rows,
+            cell_line=[name for d in parts for name in d.cell_line],
+            rates=parts[0].sharing,
+            forms=parts[0].forms,
             regulators=truths.pop() if len(truths) == 1 else None,
         )
 
-    def rescaled(self, *, time: float = 1.0, level: float = 1.0, enzymes: ArrayLike = 1.0) -> Dataset:
-        """Return the same data in other units: everything is divided by what is given.
+    def normalised(self) -> Dataset:
+        """Return the same data in units of their own: levels have mean 1, rates of change a root mean square of 1/3.
 
-        The priors are not free of units: K is expected near 1 in units of the substrate's level, and V near 1
-        in units of level per time per unit of enzyme. Data in arbitrary units should be brought there.
+        The priors are not free of units: K is expected near 1 in units of the substrate's level, and V near 1 in units
+        of level per time per unit of enzyme. In these units the answer does not depend on those of the file. What they
+        are is said by :func:`fwbq.chema.natural_units`; :func:`fwbq.chema.compare` takes them by default.
+
+        Examples
+        --------
+        >>> data = Dataset.example().rescaled(time=60.0, level=1e-3).normalised()
+        >>> bool(np.isclose(data.phospho.mean(), 1.0)), bool(np.isclose(np.mean(data.rates**2), 1 / 9))
+        (True, True)
+        """
+        from .units import normalised
+
+        return normalised(self)
+
+    def rescaled(
+        self, *, time: float = 1.0, level: float = 1.0, phospho: float | None = None, enzymes: ArrayLike = 1.0
+    ) -> Dataset:
+        """Return the same data in other units: everything is divided by what is given.
 
         Parameters
         ----------
         time : float
             The new unit of time, in the old one.
         level : float
-            The new unit of the substrate and of its phosphorylated form.
+            The new unit of the substrate and, unless `phospho` is given, of its phosphorylated form.
+        phospho : float, optional
+            The new unit of the phosphorylated form.
         enzymes : float or (E,) array_like
             The new unit of every enzyme.
         """
@@ -248,9 +336,10 @@ class Dataset:
         for j in range(self.n_enzymes):
             _validate.positive(float(unit[j]), "enzymes")
         t_unit, y_unit = _validate.positive(time, "time"), _validate.positive(level, "level")
-        return Dataset(
-            self.times / t_unit, self.substrate / y_unit, self.phospho / y_unit, self.enzymes / unit, self.names,
-            condition=self.condition, regulators=self.regulators,
+        p_unit = y_unit if phospho is None else _validate.positive(phospho, "phospho")
+        return self.with_values(
+            times=self.times / t_unit, substrate=self.substrate / y_unit, phospho=self.phospho / p_unit,
+            enzymes=self.enzymes / unit,
         )  # fmt: skip
 
     @staticmethod
@@ -283,7 +372,10 @@ class Dataset:
         conditions: Sequence[str] | None = None,
         replicates: str | None = None,
     ) -> Dataset:
-        r"""Read a tidy CSV file: columns time, variable, value and, if there are any, condition and replicate.
+        r"""Read a tidy CSV file: columns time, variable, value and, if there are any, condition, replicate, cell_line.
+
+        Conditions of one cell line share their rates, unless :meth:`with_rates` says otherwise; a condition that
+        several cell lines have is called by the cell line and its own name.
 
         Parameters
         ----------
@@ -342,19 +434,22 @@ class Dataset:
             replicates=replicates,
         )  # fmt: skip
 
-    def to_frame(self, substrate: str = "S", phospho: str | None = None) -> pd.DataFrame:
-        """Return a tidy table (time, variable, value, condition) of everything measured.
+    def to_frame(self, substrate: str | None = None, phospho: str | None = None) -> pd.DataFrame:
+        """Return a tidy table (time, variable, value, condition, cell_line) of everything measured.
 
         Parameters
         ----------
-        substrate, phospho : str
-            Names to give to the substrate and its phosphorylated form (``S`` and ``S*``); no enzyme may bear them.
+        substrate, phospho : str, optional
+            Names to give to the substrate and its phosphorylated form, instead of :attr:`forms`; no enzyme may bear
+            them. With `substrate` alone the other is the same with a star.
         """
         from .tidy import to_tidy
 
         return to_tidy(self, substrate, phospho)
 
-    def to_csv(self, path: str | PathLike[str] | TextIO, substrate: str = "S", phospho: str | None = None) -> None:
+    def to_csv(
+        self, path: str | PathLike[str] | TextIO, substrate: str | None = None, phospho: str | None = None
+    ) -> None:
         """Write :meth:`to_frame` to a file, or to an open one; :meth:`from_csv` gives the same numbers bit for bit."""
         text = self.to_frame(substrate, phospho).to_csv(index=False)
         if isinstance(path, str | PathLike):

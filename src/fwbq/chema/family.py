@@ -91,4 +91,9 @@ class KineticFamily:
         for part in self.dataset.split():
             for array in (part.times, part.substrate, part.phospho, part.enzymes):
                 digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
-        return {"data": digest.hexdigest(), "truncated": self.truncated, "models": [list(name) for name in self.names]}
+        return {
+            "data": digest.hexdigest(),
+            "rates": [list(group) for group in self.dataset.groups],
+            "truncated": self.truncated,
+            "models": [list(name) for name in self.names],
+        }

@@ -22,22 +22,18 @@ import numpy as np
 
 from .. import _html, _validate
 from .._threads import one_blas_thread
-from ..designs.qmc import scrambled_engine
 from . import _checks
+from .constants import constants_posterior
 from .dataset import Dataset
-from .family import prior
-from .kinetics import FloatArray, Increments, increments
-from .likelihood import block_at
+from .kinetics import FloatArray, increments
 from .truncated import MOST_COLUMNS, least_squares, log_truncation_ratio, prior_orthants
+from .units import UnitChoice, in_units
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["ContradictedError", "FittedCourse", "KineticFit", "fit"]
 
-# Points of the prior that are weighed: doubled until 200 of them are effective, for bands that are known to some 5 % of
-# their width; at the last size a likelihood a thousand times narrower than the prior still has dozens.
-_FIRST, _LAST, _EFFECTIVE = 2**12, 2**17, 200.0
 # Draws of (sigma, V) from which one with V >= 0 is picked for each K: where one in fourteen is, 99 % of the K have one.
 _TRIES = 64
 
@@ -63,9 +59,9 @@ class FittedCourse:
     rates : (draws, T - 1) array
         Rates X(K) V of the draws, without noise.
     velocities : (draws, d) array
-        V: of the dephosphorylation, then of each enzyme.
+        V: of the dephosphorylation, then of each enzyme; the same for conditions that share rates.
     noise : (draws,) array
-        sigma.
+        sigma, likewise.
     predicted : (draws, T - 1) array
         Rates with noise: what another measurement might give.
     """
@@ -133,7 +129,13 @@ class KineticFit:
 
 @one_blas_thread
 def fit(
-    dataset: Dataset, model: Iterable[str | int], *, truncated: bool = False, draws: int = 400, rng: Any = None
+    dataset: Dataset,
+    model: Iterable[str | int],
+    *,
+    units: UnitChoice = "data",
+    truncated: bool = False,
+    draws: int = 400,
+    rng: Any = None,
 ) -> KineticFit:
     """Draw the parameters of a kinetic model from their posterior, and the courses that they give.
 
@@ -143,6 +145,8 @@ def fit(
         The data.
     model : tuple of str or int
         Enzymes, by name or column index.
+    units : {"data", "given"}, optional
+        In which units the priors are meant, as in :func:`fwbq.chema.compare`. The draws are in those of the data set.
     truncated : bool, optional
         Whether V is truncated to V >= 0, as in :func:`fwbq.chema.log_likelihood`.
     draws : int, optional
@@ -171,8 +175,9 @@ def fit(
     if truncated and len(columns) + 1 > MOST_COLUMNS:
         _checks.fail(f"`truncated=True` is available for at most {MOST_COLUMNS - 1} enzymes per model")
     generator = _validate.generator(rng)
-    parts = increments(dataset)
-    points, weights = _posterior(parts, columns, generator)
+    scaled, factors = in_units(dataset, _validate.choice(units, "units", ("data", "given")))
+    parts = increments(scaled)
+    points, weights, _ = constants_posterior(parts, columns, generator)
     constants = points[generator.choice(len(points), size, p=weights)]
     designs = [part.designs(np.tile(columns, (size, 1)), constants) for part in parts]
     if truncated:
@@ -187,41 +192,33 @@ def fit(
             f"no draw of the rates of the model {tuple(dataset.names[j] for j in columns)} is positive: the data "
             "contradict it; leave `truncated` out, or choose another model"
         )
-    courses = []
-    for part, course, x, (velocities, noise) in zip(parts, dataset.split(), designs, drawn, strict=True):
-        rates = np.einsum("mtj,mj->mt", x[kept], velocities[kept])
-        predicted = rates + noise[kept, None] * generator.standard_normal(rates.shape)
-        courses.append(
-            FittedCourse(
+    names = tuple(dataset.names[j] for j in columns)
+    split, courses = dataset.split(), {}
+    for members, x, (velocities, noise) in zip(dataset.groups, designs, drawn, strict=True):
+        rates = factors.rate * np.einsum("mtj,mj->mt", x[kept], velocities[kept])
+        noise = factors.rate * noise[kept]
+        predicted = rates + noise[:, None] * generator.standard_normal(rates.shape)
+        first = 0
+        for i in members:
+            course = split[i]
+            rows = slice(first, first + len(course.times) - 1)
+            first = rows.stop
+            courses[i] = FittedCourse(
                 condition=course.conditions[0],
                 times=course.times,
                 phospho=course.phospho,
-                observed=part.rates,
-                rates=rates,
-                velocities=velocities[kept],
-                noise=noise[kept],
-                predicted=predicted,
+                observed=course.rates,
+                rates=rates[:, rows],
+                velocities=velocities[kept] * factors.velocities(columns.tolist()),
+                noise=noise,
+                predicted=predicted[:, rows],
             )
-        )
-    names = tuple(dataset.names[j] for j in columns)
-    return KineticFit(names, constants[kept], tuple(courses), float(1.0 / np.sum(weights**2)))
-
-
-def _posterior(
-    parts: tuple[Increments, ...], columns: Any, generator: np.random.Generator
-) -> tuple[FloatArray, FloatArray]:
-    """Return points of the prior of K, and their posterior probabilities."""
-    measure = prior(1 + len(columns))
-    engine = scrambled_engine("sobol", measure.uniform_dim, generator)
-    points, logs = np.empty((0, measure.dim)), np.empty(0)
-    while True:
-        more = measure.from_uniform(engine.random(max(len(points), _FIRST)))
-        points = np.vstack([points, more])
-        logs = np.concatenate([logs, block_at(parts, columns[None], more)[0][:, 0]])
-        weights = np.exp(logs - logs.max())
-        weights /= weights.sum()
-        if len(points) >= _LAST or np.sum(weights**2) * _EFFECTIVE <= 1.0:
-            return points, weights
+    return KineticFit(
+        names,
+        constants[kept] * factors.constants(len(columns)),
+        tuple(courses[i] for i in sorted(courses)),
+        float(1.0 / np.sum(weights**2)),
+    )
 
 
 def _rates(

@@ -31,7 +31,7 @@ RANK_TOLERANCE = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class Increments:
-    """One condition: Y and the levels at the start of each of its N intervals.
+    """Conditions that share V and sigma: Y and the levels at the start of each of their N intervals, stacked.
 
     Attributes
     ----------
@@ -76,12 +76,27 @@ class Increments:
 
 
 def increments(data: Dataset) -> tuple[Increments, ...]:
-    """Return the increments of every condition of a data set."""
+    """Return the increments of every group of conditions that share the rates V and the noise sigma.
+
+    Given K, the rates of several conditions with the same V and sigma are one regression: Y and the rows of X(K) are
+    stacked, N is the number of all increments, and the marginal likelihood is the same function of them as for one.
+    """
+    courses = data.split()
     result = []
-    for part in data.split():
-        largest = part.enzymes[:-1].max(axis=0, initial=0.0)
+    for members in data.groups:
+        parts = [courses[i] for i in members]
+        enzymes = np.concatenate([part.enzymes[:-1] for part in parts])
+        largest = enzymes.max(axis=0, initial=0.0)
         unit = np.where(largest > 0, largest, 1.0)
-        result.append(Increments(part.rates, part.substrate[:-1], part.phospho[:-1], part.enzymes[:-1] / unit, unit))
+        result.append(
+            Increments(
+                np.concatenate([part.rates for part in parts]),
+                np.concatenate([part.substrate[:-1] for part in parts]),
+                np.concatenate([part.phospho[:-1] for part in parts]),
+                enzymes / unit,
+                unit,
+            )
+        )
     return tuple(result)
 
 

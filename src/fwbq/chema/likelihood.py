@@ -29,7 +29,7 @@ def design_matrix(dataset: Dataset, model: Iterable[str | int], K: ArrayLike) ->
     Parameters
     ----------
     dataset : Dataset
-        With one condition (every condition has rates V of its own; see :meth:`Dataset.split`).
+        With one set of rates V: the rows of conditions that share them are stacked.
     model : tuple of str or int
         Enzymes, by name or column index.
     K : (n, 1 + len(model)) array_like
@@ -42,7 +42,9 @@ def design_matrix(dataset: Dataset, model: Iterable[str | int], K: ArrayLike) ->
     index = dataset.columns(model)
     parts = increments(dataset)
     if len(parts) != 1:
-        _checks.fail("`dataset` has several conditions, each with a design matrix of its own; take them by split()")
+        _checks.fail(
+            "`dataset` has several sets of rates, each with a design matrix of its own; take its conditions by split()"
+        )
     points = _constants(K, 1 + len(index))
     return parts[0].designs(np.tile(np.array(index, dtype=np.intp), (len(points), 1)), points)
 
@@ -57,7 +59,8 @@ def log_likelihood(
 
     with b_N as in the module `fwbq.chema.kinetics` and r the rank of X(K), which is d = 1 + len(model) unless columns
     depend on each other. The factor 1/2, absent in the paper's print, is that of the prior p(sigma) = 1/sigma; it is
-    the same for all models. Several conditions have independent V and sigma and share K: their log likelihoods add up.
+    the same for all models. Conditions that share V and sigma (:attr:`Dataset.groups`) are one regression: Y and the
+    rows of X(K) are stacked, N counts all their increments. Groups share K alone: their log likelihoods add up.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ def read_midas(path: str | PathLike[str]) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns time, variable, value, condition, replicate.
+        Columns time, variable, value, condition, replicate, cell_line.
     """
     import pandas as pd
 
@@ -42,7 +42,7 @@ def read_midas(path: str | PathLike[str]) -> pd.DataFrame:
     _checks.distinct(names, "columns")
     for column in (*treatments, *clocks, *values):
         table[column] = column_of_numbers(table[column], column, str(path), empty_allowed=column not in clocks)
-    label = _labels(table, treatments)
+    label, line = _labels(table, treatments)
     shared = next((c for c in clocks if c[3:].upper() == "ALL"), None)
     parts = []
     for column in values:
@@ -51,16 +51,17 @@ def read_midas(path: str | PathLike[str]) -> pd.DataFrame:
         if clock is None:
             _checks.fail(f"{path} has values of {variable!r}, but neither 'DA:ALL' nor 'DA:{variable}' for their times")
         part = pd.DataFrame({"time": table[clock], "variable": variable, "value": table[column], "condition": label})
+        part["cell_line"] = line
         part["replicate"] = (part.groupby(["condition", "time"]).cumcount() + 1).astype(str)
         parts.append(part[part["value"].notna()])
     return pd.concat(parts, ignore_index=True)
 
 
-def _labels(table: pd.DataFrame, treatments: list[str]) -> pd.Series:
-    """One readable name per row; two conditions never share one, since the names of treatments differ."""
+def _labels(table: pd.DataFrame, treatments: list[str]) -> tuple[pd.Series, pd.Series]:
+    """One readable name per row, and its cell line; no two conditions share one: the names of treatments differ."""
     import pandas as pd
 
-    labels = []
+    labels, cell_lines = [], []
     pieces = [(name, name.split(":")) for name in treatments]
     for row in table[treatments].fillna(0).to_numpy():
         lines: list[str] = []
@@ -72,4 +73,6 @@ def _labels(table: pd.DataFrame, treatments: list[str]) -> pd.Series:
             word = ":".join(parts[1:-1]) if len(parts) > 2 else ":".join(parts[1:])
             (lines if is_line else others).append(word if level == 1 else f"{word}={level:g}")
         labels.append(" ".join([*lines, "+".join(others) or "none"]))
-    return pd.Series(labels, index=table.index, dtype=object)
+        cell_lines.append(" ".join(lines))
+    index = table.index
+    return pd.Series(labels, index=index, dtype=object), pd.Series(cell_lines, index=index, dtype=object)

@@ -99,8 +99,10 @@ def survivors(
         Show progress; by default on a terminal.
     """
     dataset, size = models.dataset, models.size
-    if min(dataset.n_increments) < 3:
-        _checks.fail("`dataset` must have at least three increments per condition, or no pair can be told from another")
+    if min(dataset.n_shared) < 3:
+        _checks.fail(
+            "`dataset` must have at least three increments for every set of rates, or no pair can be told from another"
+        )
     places = KineticFamily(dataset, (dataset.names[:size],)).coordinates
     design, reference = Spread(prior(1 + size), places).take(rules.n[-1]), _reference(places, size)
     judges = [_judge(design[:n], places, size, rules.level) for n in rules.n]

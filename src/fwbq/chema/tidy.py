@@ -1,4 +1,4 @@
-"""Tidy tables: one row per measurement, with columns time, variable, value, condition, replicate."""
+"""Tidy tables: one row per measurement, with columns time, variable, value, condition, replicate, cell_line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["from_tidy", "read_tidy", "to_tidy"]
 
 _NEEDED = ("time", "variable", "value")
-_OPTIONAL = ("condition", "replicate")
+_OPTIONAL = ("condition", "replicate", "cell_line")
 
 
 def read_tidy(path: str | PathLike[str]) -> pd.DataFrame:
@@ -29,7 +29,7 @@ def read_tidy(path: str | PathLike[str]) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns time and value (float64), variable, condition and replicate (str).
+        Columns time and value (float64), variable, condition, replicate and cell_line (str).
     """
     return check_tidy(read_text(path), str(path))
 
@@ -49,15 +49,17 @@ def read_text(path: str | PathLike[str]) -> pd.DataFrame:
 
 
 def check_tidy(frame: pd.DataFrame, source: str = "the table") -> pd.DataFrame:
-    """Return the five columns in their types, or fail and name the first wrong line."""
+    """Return the six columns in their types, or fail and name the first wrong line."""
     import pandas as pd
 
-    table = frame.rename(columns=lambda name: str(name).strip().removeprefix("\ufeff").lower())
+    table = frame.rename(
+        columns=lambda name: str(name).strip().removeprefix("\ufeff").lower().replace("cell line", "cell_line")
+    )
     absent = [name for name in _NEEDED if name not in table.columns]
     if absent:
         _checks.fail(
             f"{source} has no column {_checks.listed(absent)}; a tidy table has one row per measurement, with the "
-            f"columns time, variable, value and optionally condition, replicate. It has "
+            f"columns time, variable, value and optionally condition, replicate, cell_line. It has "
             f"{_checks.listed(frame.columns)}{_other_separator(frame)}"
         )
     # Pandas calls the second of two columns of one name value.1.
@@ -115,7 +117,7 @@ def from_tidy(
     replicates: str | None = None,
 ) -> Dataset:
     """Build a :class:`Dataset` from a tidy table; see :meth:`Dataset.from_csv` for the parameters."""
-    table = check_tidy(frame)
+    table = _named_apart(check_tidy(frame))
     if conditions is not None:
         known = list(dict.fromkeys(table["condition"]))
         if known == [""]:
@@ -145,6 +147,7 @@ def from_tidy(
     needed = [starred, *([substrate] if total is None else []), *chosen]
     table = _average(table[table["variable"].isin(needed)], replicates)
     labels = list(dict.fromkeys(table["condition"]))
+    lines = dict(zip(table["condition"], table["cell_line"], strict=True))
     rows, times, condition = [], [], []
     for label in labels:
         wide = table[table["condition"] == label].pivot(index="time", columns="variable", values="value")
@@ -166,7 +169,18 @@ def from_tidy(
     y_e = values[:, len(needed) - len(chosen) :]
     for j, name in enumerate(chosen):
         _levels_of(y_e[:, j], name, clock)
-    return Dataset(clock, y_s, y_p, y_e, chosen, condition=condition)
+    return Dataset(
+        clock, y_s, y_p, y_e, chosen, condition=condition, cell_line=[lines[label] for label in condition],
+        forms=(substrate, starred),
+    )  # fmt: skip
+
+
+def _named_apart(table: pd.DataFrame) -> pd.DataFrame:
+    """Call conditions by cell line and condition where several cell lines have a condition of one name."""
+    lines = table.groupby("condition", sort=False)["cell_line"].nunique()
+    if (lines <= 1).all():
+        return table
+    return table.assign(condition=(table["cell_line"] + " " + table["condition"]).str.strip())
 
 
 def _levels_of(values: np.ndarray, name: str, times: np.ndarray) -> np.ndarray:
@@ -200,7 +214,7 @@ def _need(name: str, variables: list[str], what: str, parameter: str, advice: st
 def _average(table: pd.DataFrame, replicates: str | None) -> pd.DataFrame:
     if replicates not in (None, "mean"):
         _checks.fail(f'`replicates` must be "mean" or not given; got {replicates!r}')
-    key = ["condition", "time", "variable"]
+    key = ["condition", "cell_line", "time", "variable"]
     twice = table.duplicated([*key, "replicate"])
     if twice.any():
         row = table[twice].iloc[0]
@@ -220,13 +234,14 @@ def _average(table: pd.DataFrame, replicates: str | None) -> pd.DataFrame:
     return table.groupby(key, sort=False)["value"].mean().reset_index()
 
 
-def to_tidy(data: Dataset, substrate: str = "S", phospho: str | None = None) -> pd.DataFrame:
+def to_tidy(data: Dataset, substrate: str | None = None, phospho: str | None = None) -> pd.DataFrame:
     """Make the tidy table of a data set; see :meth:`Dataset.to_frame`."""
     import pandas as pd
 
-    starred = f"{substrate}*" if phospho is None else phospho
-    _checks.distinct([substrate, starred, *data.names], "names with those of the substrate")
-    variables = np.array([substrate, starred, *data.names], dtype=object)
+    plain, starred = data.forms if substrate is None else (substrate, f"{substrate}*")
+    starred = starred if phospho is None else phospho
+    _checks.distinct([plain, starred, *data.names], "names with those of the substrate")
+    variables = np.array([plain, starred, *data.names], dtype=object)
     levels = np.column_stack([data.substrate, data.phospho, data.enzymes])
     table = pd.DataFrame(
         {
@@ -235,6 +250,7 @@ def to_tidy(data: Dataset, substrate: str = "S", phospho: str | None = None) -> 
             "value": levels.ravel(),
         }
     )
-    if data.conditions != ("",):
-        table["condition"] = np.repeat(np.array(data.condition, dtype=object), len(variables))
+    for column, labels in (("condition", data.condition), ("cell_line", data.cell_line)):
+        if any(labels):
+            table[column] = np.repeat(np.array(labels, dtype=object), len(variables))
     return table

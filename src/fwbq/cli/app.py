@@ -241,12 +241,12 @@ def demo(
     data = Dataset.example()
     say(
         "Simulated time courses of a substrate and 26 enzymes; "
-        f"its true regulators are {', '.join(data.regulators or ())}."
+        f"its true regulators are {', '.join(data.regulators or ())}. The units are the paper's."
     )
     return compare_and_write(
-        data, out, Evaluation(progress=progress), n=200, stop=0.95, max_enzymes=2, method="log", truncated=False,
-        seed=seed, workers=1, dask=None, report=True, as_json=False, command=str(context.obj),
-        source="fwbq.chema.Dataset.example()",
+        data, out, Evaluation(progress=progress), n=200, stop=0.95, max_enzymes=2, units="given", rates=None,
+        method="log", truncated=False, seed=seed, workers=1, dask=None, report=True, as_json=False,
+        command=str(context.obj), source="fwbq.chema.Dataset.example()", optional_report=True,
     )  # fmt: skip
 
 
@@ -260,7 +260,10 @@ def demo(
 def select(
     context: typer.Context,
     data: Annotated[
-        Path, typer.Argument(help="Tidy CSV (time, variable, value; optional condition, replicate) or MIDAS file.")
+        Path,
+        typer.Argument(
+            help="Tidy CSV (time, variable, value; optional condition, replicate, cell_line) or MIDAS file."
+        ),
     ],
     substrate: Annotated[str, typer.Option(help="The unphosphorylated substrate.")] = "S",
     phospho: Annotated[
@@ -283,6 +286,20 @@ def select(
             "reaches this, e.g. 0.95."
         ),
     ] = None,
+    units: Annotated[
+        Literal["data", "given"],
+        typer.Option(
+            help="In which units the priors are meant. data: levels in their means, time by the rates of change, so "
+            "that the answer does not depend on the units of the file. given: those of the file, as in the paper."
+        ),
+    ] = "data",
+    rates: Annotated[
+        Literal["shared", "own"],
+        typer.Option(
+            help="Whether the conditions of one cell line (column cell_line) share the rates V and the noise, or each "
+            "has its own. Cell lines always have their own."
+        ),
+    ] = "shared",
     method: Annotated[
         Literal["log", "fwbq", "fwlsbq", "sbq"],
         typer.Option(
@@ -291,8 +308,13 @@ def select(
         ),
     ] = "log",
     truncated: Annotated[
-        bool, typer.Option("--truncated", help="Truncate V to V >= 0, as the prior declares (slower).")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--truncated/--closed-form",
+            help="Rates V >= 0, as the prior declares, or the closed form of the paper, where they may be negative. By "
+            "default V >= 0 for up to 5,000 models with at most two enzymes.",
+        ),
+    ] = None,
     out: Annotated[Path, typer.Option(help="Directory for tables and figures.")] = Path("fwbq-select"),
     journal: Annotated[
         Path | None, typer.Option(help="Keep every evaluation in this file; the same command goes on after a crash.")
@@ -318,8 +340,8 @@ def select(
     dataset = read_data(data, substrate, **reading)
     return compare_and_write(
         dataset, out, Evaluation(journal=journal, progress=progress), n=n, stop=stop, max_enzymes=max_enzymes,
-        method=method, truncated=truncated, seed=seed, workers=workers, dask=dask, report=report, as_json=as_json,
-        command=str(context.obj), source=data_source(data, substrate, **reading),
+        units=units, rates=rates, method=method, truncated=truncated, seed=seed, workers=workers, dask=dask,
+        report=report, as_json=as_json, command=str(context.obj), source=data_source(data, substrate, **reading),
     )  # fmt: skip
 
 

@@ -7,14 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import _files, plots
-from .._numbers import with_error
+from .. import _extras, _files, plots
 from ..chema import Dataset, compare
 from ..chema.compare import Method
+from ..chema.dataset import Sharing
+from ..chema.units import UnitChoice
 from ..evaluation import Evaluation
 from ..paper import models
+from ..report import words
 from ..report.decision import decision
-from ..selection import Comparison
+from ..selection import Comparison, label
 from . import outputs
 from .console import NOT_CERTAIN, say, say_json, say_wrapped, shorten, table
 from .workers import executor
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _SHOWN = 10
+#: Probabilities below this are said to be so: the priors of the constants are not known to a part in a thousand.
+_SMALL = 1e-3
 #: How a cell begins that a spreadsheet calculates.
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
@@ -79,8 +83,10 @@ def compare_and_write(
     n: int,
     stop: float | None,
     max_enzymes: int,
+    units: UnitChoice,
+    rates: Sharing | None,
     method: Method,
-    truncated: bool,
+    truncated: bool | None,
     seed: int,
     workers: int,
     dask: str | None,
@@ -88,27 +94,43 @@ def compare_and_write(
     as_json: bool,
     command: str,
     source: str,
+    optional_report: bool = False,
 ) -> int:
     """Compare, print the ranking, write tables and figures, and return the exit code.
 
-    `source` is Python that makes the data set, for the report.
+    `source` is Python that makes the data set, for the report. An optional report is left out, with a word, where the
+    package that draws it is not installed; any other is refused before anything is computed.
     """
     outputs.directory(out, "out")
+    missing = _missing_for_report() if report else ""
+    if missing and not optional_report:
+        raise ImportError(missing)
     settings = {"command": command, "data": source}
     with executor(workers, dask) as where:
         found = compare(
-            dataset, max_enzymes=max_enzymes, method=method, truncated=truncated, n=n, stop=stop, rng=seed,
-            settings=settings, **replace(how, executor=where).keywords,
+            dataset, max_enzymes=max_enzymes, units=units, rates=rates, method=method, truncated=truncated, n=n,
+            stop=stop, rng=seed, settings=settings, **replace(how, executor=where).keywords,
         )  # fmt: skip
     written = write(found, out)
-    if report:
+    if report and not missing:
         written.append(found.report(out / "report.html", dataset))
     if as_json:
         say_json(summary(found) | {"files": [str(path) for path in written]})
     else:
         print_ranking(found)
         say_wrapped(f"written to {out}: {', '.join(path.name for path in written)}")
+        if missing:
+            say_wrapped(f"The report was not written. {missing}")
     return NOT_CERTAIN if stop is not None and found.map_probability < stop else 0
+
+
+def _missing_for_report() -> str:
+    """Return what to install for the report; nothing when it is there."""
+    try:
+        _extras.load("plotly.offline", "report", "the report")
+    except ImportError as error:
+        return str(error)
+    return ""
 
 
 def write(found: Comparison, out: Path) -> list[Path]:
@@ -122,6 +144,10 @@ def write(found: Comparison, out: Path) -> list[Path]:
         "probabilities": boxes,
         "numerical-error": found.error_history(),
     }
+    if "checks" in found.settings:
+        tables["checks"] = checks_table(found)
+    if "factors" in found.settings:
+        tables["units"] = units_table(found)
     for name, frame in tables.items():
         _files.write(out / f"{name}.csv", _without_formulas(frame).to_csv(index=False))
     figures: dict[str, Any] = {
@@ -133,6 +159,32 @@ def write(found: Comparison, out: Path) -> list[Path]:
     for name, axes in figures.items():
         plots.save(axes, out / f"{name}.png")
     return [out / "comparison.json", *(out / f"{t}.csv" for t in tables), *(out / f"{f}.png" for f in figures)]
+
+
+def checks_table(found: Comparison) -> pd.DataFrame:
+    """Return a row for each leading model: how it predicts, its best fit, and under which priors it is first."""
+    import pandas as pd
+
+    checks = found.settings["checks"]
+    first = {change: tuple(model) for change, model in checks["sensitivity"].items()}
+    rows = [
+        {"model": label(tuple(row["model"]))}
+        | {key: value for key, value in row.items() if key != "model"}
+        | {"first_with": "; ".join(change for change, model in first.items() if model == tuple(row["model"]))}
+        for row in checks["models"]
+    ]
+    return pd.DataFrame(rows)
+
+
+def units_table(found: Comparison) -> pd.DataFrame:
+    """Return the unit of each variable in which the priors are meant, in the units of the data."""
+    import pandas as pd
+
+    factors, forms = found.settings["factors"], found.settings["forms"]
+    named = {"time": factors["time"], forms[0]: factors["substrate"], forms[1]: factors["phospho"]}
+    return pd.DataFrame(
+        {"variable": [*named, *factors["enzymes"]], "unit": [*named.values(), *factors["enzymes"].values()]}
+    )
 
 
 def _without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
@@ -158,19 +210,24 @@ def summary(found: Comparison) -> dict[str, Any]:
     }
 
 
+def _share(p: float) -> str:
+    """Return a probability in a column of the table."""
+    return "< 0.001" if p < _SMALL else "> 0.999" if p > 1.0 - _SMALL else f"{p:.3f}"
+
+
 def print_ranking(found: Comparison) -> None:
     """Print the decision, and the leading models with their uncertainty."""
     for sentence in decision(found).sentences:
         say_wrapped(sentence)
     say()
     frame = found.to_frame().head(_SHOWN)
-    evidences = map(with_error, frame["log_evidence"].tolist(), frame["log_evidence_sd"].tolist())
+    evidences = map(words.log_evidence, frame["log_evidence"].tolist(), frame["log_evidence_sd"].tolist())
     rows = [
         [
             shorten(str(r.model)),
-            f"{r.probability:.3f}",
-            f"[{r.q05:.3f}, {r.q95:.3f}]",
-            f"{r.map_probability:.3f}",
+            _share(r.probability),
+            _share(r.q95) if r.q95 < _SMALL else f"{r.q05:.3f} to {r.q95:.3f}",
+            _share(r.map_probability),
             evidence,
             f"{r.evaluations}",
         ]

@@ -54,7 +54,7 @@ def probability_table(
 def model_probabilities(
     seed: int = 0, *, sizes: tuple[int, ...] = PAPER_ROUNDS, method: Method = "log"
 ) -> dict[str, pd.DataFrame]:
-    """Compare the 352 models of the data set that ships with the package at several n, without racing.
+    """Compare the 352 models of the data set that ships with the package at several n, in its units, without racing.
 
     Parameters
     ----------
@@ -71,5 +71,8 @@ def model_probabilities(
         ``"probabilities"``: see :func:`probability_table`. ``"rounds"``: a row for each n, see
         :meth:`fwbq.selection.Comparison.history`.
     """
-    comparison = compare(Dataset.example(), method=method, stages=sizes, race=False, rng=seed, progress=False)
+    comparison = compare(
+        Dataset.example(), units="given", truncated=False, method=method, stages=sizes, race=False, checks=False,
+        rng=seed, progress=False,
+    )  # fmt: skip
     return {"probabilities": probability_table(comparison, sizes, ranked=True), "rounds": comparison.history()}

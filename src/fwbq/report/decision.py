@@ -8,6 +8,7 @@ import numpy as np
 
 from ..selection import Comparison, label
 from . import words
+from .kinetics import kinetic_remarks, no_model_predicts
 
 #: Level at which a run that was given none is called decided.
 LEVEL = 0.95
@@ -26,7 +27,8 @@ class Decision:
     verdict : str
         ``"decided"``, ``"undecided"`` or ``"single"``.
     headline : str
-        One sentence: the posterior probabilities of the best model and of the runner-up, with their numerical error.
+        The posterior probabilities of the best model and of the runner-up; before them, of kinetic models none of
+        which predicts the rates, that this is so.
     ranking : str
         Whether more computing could change which model is first; empty for one model.
     remarks : tuple of str
@@ -84,16 +86,18 @@ def decision(comparison: Comparison, shares: np.ndarray | None = None) -> Decisi
     others = np.delete(np.arange(len(comparison)), best)
     if len(others):
         second = int(others[np.lexsort((-comparison.map_probabilities[others], -mean[others]))[0]])
-        following = f"; next is {_name(comparison, second)} with {_share(shares[:, second])}"
+        following = f"; next is {_name(comparison, second)} with {words.probability(float(mean[second]))}"
+        shown = [best, second]
     else:
-        following = ""
-    remarks = ["Ranges hold 90 % of what the numerical error leaves open.", ended]
+        following, shown = "", [best]
+    leading = words.probability(float(mean[best]))
+    remarks = [_numerical(comparison, shares, shown), *kinetic_remarks(comparison), ended]
     unknown = np.flatnonzero(comparison.evidences.nothing)
     if len(unknown) and chance >= wanted:
         verdict = "undecided"
         headline = (
             f"Undecided among {comparison.n_models:,} models: {name} leads with posterior probability "
-            f"{_share(shares[:, best])}{following}."
+            f"{leading}{following}."
         )
         more = f" and of {len(unknown) - 1:,} more" if len(unknown) > 1 else ""
         ranking = (
@@ -105,7 +109,7 @@ def decision(comparison: Comparison, shares: np.ndarray | None = None) -> Decisi
         verdict = "decided"
         headline = (
             f"{name} is the most probable of {comparison.n_models:,} models: posterior probability "
-            f"{_share(shares[:, best])}{following}."
+            f"{leading}{following}."
         )
         outlook = "would not" if chance > _SETTLED else "is unlikely to"
         ranking = (
@@ -116,7 +120,7 @@ def decision(comparison: Comparison, shares: np.ndarray | None = None) -> Decisi
         verdict = "undecided"
         headline = (
             f"Undecided among {comparison.n_models:,} models: {name} leads with posterior probability "
-            f"{_share(shares[:, best])}{following}."
+            f"{leading}{following}."
         )
         ranking = (
             f"More computing could change which model is first: given the numerical error, {name} is the maximum a "
@@ -130,16 +134,24 @@ def decision(comparison: Comparison, shares: np.ndarray | None = None) -> Decisi
         )
     if comparison.rest is not None:
         remarks.insert(-1, _rest(comparison, float(np.mean(1.0 - shares.sum(axis=1)))))
-    return Decision(verdict, headline, ranking, tuple(remarks))
+    unfit = no_model_predicts(comparison)
+    if unfit:
+        verdict, headline = "undecided", f"{unfit} {headline}"
+    return Decision(verdict, headline, ranking, tuple(filter(None, remarks)))
 
 
 def _name(comparison: Comparison, position: int) -> str:
     return words.shorten(label(comparison.names[position]))
 
 
-def _share(draws: np.ndarray) -> str:
-    low, high = (float(q) for q in np.quantile(draws, [0.05, 0.95]))
-    return words.with_range(float(np.mean(draws)), low, high)
+def _numerical(comparison: Comparison, shares: np.ndarray, which: list[int]) -> str:
+    """Return where 90 % of the draws of the numerical error leave the probabilities; nothing when it shows nowhere."""
+    said = []
+    for i in which:
+        low, high = (words.probability(float(q)) for q in np.quantile(shares[:, i], [0.05, 0.95]))
+        if low != high:
+            said.append(f"{_name(comparison, i)} between {low} and {high}")
+    return f"Numerical error (90 %): {', '.join(said)}." if said else ""
 
 
 def _rivals(comparison: Comparison, best: int) -> str:

@@ -104,6 +104,8 @@ def page(comparison: Comparison, plotly: str, dataset: Dataset | None = None) ->
         summary_history=html.escape(_summary_history(shown)),
         summary_error=html.escape(_summary_error(shown)),
         summary_fits=html.escape(_summary_fits(shown)),
+        forms=html.escape(_forms(shown)),
+        constants=_constants(shown),
         settings=_rows(_settings(comparison)),
         versions=_rows(_versions()),
         recipes="\n".join(
@@ -178,7 +180,7 @@ def _facts(comparison: Comparison, shown: dict[str, Any]) -> str:
             facts.append(("Runner-up", *_probability(second), words.shorten(second["name"], 28)))
         facts.append(("P(MAP)", words.probability(row["map"]), "", "that it is first, given the numerical error"))
     facts += [
-        ("Log evidence", words.with_error(_nan(row["logEvidence"]), _nan(row["sd"])), "", "natural logarithm"),
+        ("Log evidence", words.log_evidence(_nan(row["logEvidence"]), _nan(row["sd"])), "", "natural logarithm"),
         (
             "Evaluations",
             f"{comparison.n_evaluations:,}",
@@ -259,15 +261,44 @@ def _summary_fits(shown: dict[str, Any]) -> str:
     if shown["fits"]["without"]:
         names = ", ".join(words.shorten(name) for name in shown["fits"]["without"])
         text += f" No curve is drawn for {names}: no draw of its rates is positive, the data contradict it."
+    if shown["fits"]["astray"]:
+        names = ", ".join(words.shorten(name) for name in shown["fits"]["astray"])
+        text += (
+            f" Mind: the bands of {names} leave the measured levels by more than their range: such a model says little "
+            "about the course."
+        )
     if shown["fits"]["total"] > len(conditions):
         text += f" The first {len(conditions)} of {shown['fits']['total']:,} conditions are shown."
     return text
+
+
+def _forms(shown: dict[str, Any]) -> str:
+    plain, starred = (words.shorten(name) for name in shown["fits"].get("forms", ("S", "S*")))
+    return f"the substrate {plain} and its phosphorylated form {starred}"
+
+
+def _constants(shown: dict[str, Any]) -> str:
+    """Return the table of the constants of the leading models; nothing without data."""
+    rows = shown["fits"].get("constants", []) if shown["fits"] else []
+    if not rows:
+        return ""
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("Model", "Constant", "Median", "90 % interval", "Unit"))
+    body = "\n".join(
+        "<tr>" + "".join(f"<td>{html.escape(words.shorten(cell, 80))}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    return (
+        "<details><summary>Constants and rates of the leading models, in the units of the data</summary>\n"
+        f'<div class="scroll" tabindex="0" role="region" aria-label="Constants and rates"><table class="plain">'
+        f"<thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table></div></details>"
+    )
 
 
 #: Settings as people read them, in this order; others follow under their own names.
 _SETTINGS = {
     "data": "Data",
     "likelihood": "Likelihood",
+    "units": "Units of the priors",
+    "rates": "Rates V and noise of the conditions of a cell line",
     "enzymes": "Candidate enzymes",
     "max_enzymes": "Most enzymes in a model",
     "rank_deficient_models": "Models whose enzymes the data cannot tell apart",
@@ -289,7 +320,7 @@ _SETTINGS = {
     "version": "Computed with fwbq",
 }
 # Said elsewhere on the page, or of no use to a reader: `seed` is drawn from the one that was given.
-_UNSAID = ("command", "reason", "seed")
+_UNSAID = ("command", "reason", "seed", "factors", "forms", "conditions", "cell_lines", "checks")
 _PROCESSES = {
     "log": "Gaussian process on the log likelihood, Matern-5/2 with fitted length-scales",
     "linear": "Bayesian quadrature of the likelihood itself, as in the paper",

@@ -60,8 +60,12 @@ def _arguments(comparison: Comparison, settings: Mapping[str, Any], kinetic: boo
     elif kinetic and "max_enzymes" in settings:
         few = comparison.rest is None and len(comparison.names) <= _MOST
         found.append(f"models={list(comparison.names)!r}" if few else "models=models,  # the same models")
-    if kinetic and str(settings["likelihood"]).startswith("truncated"):
-        found.append("truncated=True")
+    if kinetic:
+        # Versions that did not say it had the units of the data, and rates of its own for every condition.
+        found += [] if settings.get("units") == "data" else ['units="given"']
+        found += [] if settings.get("rates") == "shared" else ['rates="own"']
+    if kinetic:
+        found.append(f"truncated={str(settings['likelihood']).startswith('truncated')}")
     for key, default in _ARGUMENTS.items():
         value = settings.get(key)
         if value is not None and value != default:

@@ -72,12 +72,12 @@ def probability(p: float) -> str:
     Examples
     --------
     >>> probability(0.2), probability(0.99996), probability(1e-7), probability(0.0)
-    ('0.200', 'above 0.999', 'below 0.001', '0')
+    ('0.200', 'above 0.999', '< 0.001', '< 0.001')
     """
     if math.isnan(p):
         return "unknown"
     if p < 0.001:
-        return "below 0.001" if p > 0.0 else "0"
+        return "< 0.001"
     return "above 0.999" if p >= 0.9995 else f"{p:#.3g}"
 
 
@@ -87,12 +87,25 @@ def with_range(middle: float, low: float, high: float) -> str:
     Examples
     --------
     >>> with_range(0.76, 0.74, 0.78), with_range(0.2, 0.2, 0.2), with_range(0.1, 1e-9, 0.3)
-    ('0.760 (0.740 to 0.780)', '0.200 (to three digits)', '0.100 (below 0.001 to 0.300)')
+    ('0.760 (0.740 to 0.780)', '0.200 (to three digits)', '0.100 (< 0.001 to 0.300)')
     """
     text, first, last = probability(middle), probability(low), probability(high)
     if first == last:
-        return f"{text} (to three digits)" if text[0].isdigit() and text != "0" else text
+        return f"{text} (to three digits)" if text[0].isdigit() else text
     return f"{text} ({first} to {last})"
+
+
+def log_evidence(value: float, sd: float) -> str:
+    """Return a log evidence with its standard deviation; three digits after the point are the most that matter.
+
+    Examples
+    --------
+    >>> log_evidence(-12.34567, 0.0123), log_evidence(-12.34567, 1e-6)
+    ('−12.346 ± 0.012', '−12.346')
+    """
+    if math.isfinite(value) and 0.0 < sd < 5e-4:
+        return f"{value:.3f}".replace("-", "−")
+    return with_error(value, sd)
 
 
 def with_error(value: float, sd: float) -> str:

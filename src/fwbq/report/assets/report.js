@@ -252,6 +252,7 @@
   const tones = ["accent", "contrast", "neutral"];
   const dashes = ["solid", "dash", "dot"];
   const conditions = data.fits.conditions || [];
+  const forms = data.fits.forms || ["S", "S*"];
   const band = (x, low, high, tone) => [
     { type: "scatter", mode: "lines", x, y: low, line: { width: 0 }, hoverinfo: "skip", showlegend: false },
     { type: "scatter", mode: "lines", x, y: high, line: { width: 0 }, fill: "tonexty", fillcolor: colour(tone) + "33", hoverinfo: "skip", showlegend: false },
@@ -270,7 +271,8 @@
     const levels = [
       ...c.models.flatMap((m, j) => band(c.times, m.levels.low, m.levels.high, tones[j])),
       ...c.models.map((m, j) => joined(plain(m.name, 18), c.times, m.levels.middle, tones[j], dashes[j])),
-      dots("measured S*", c.times, c.phospho, "ink", "circle"), dots("measured S", c.times, c.substrate, "soft", "circle-open"),
+      ...c.models.flatMap((m, j) => (m.substrate ? [{ ...joined(plain(m.name, 18), c.times, m.substrate, tones[j], "dot"), opacity: 0.6, showlegend: false }] : [])),
+      dots(plain(forms[1], 18), c.times, c.phospho, "ink", "circle"), dots(plain(forms[0], 18), c.times, c.substrate, "soft", "circle-open"),
     ];
     const rates = [
       ...c.models.flatMap((m, j) => band(between, m.rates.low, m.rates.high, tones[j])),
@@ -280,7 +282,7 @@
     const enzymes = c.enzymes.map((e, j) => ({ ...joined(plain(e.name, 18), c.times, e.levels, tones[j % 3], dashes[(j + Math.floor(j / 3)) % 3]), mode: "lines+markers" }));
     const draw = (id, traces, title) => Plotly.react(id, traces, layout({ ...below, xaxis: time(), yaxis: axis(title, { zeroline: false }) }), config("toImage"));
     return Promise.all([
-      draw("plot-levels", levels, "level"), draw("plot-rates", rates, "rate of change of S*"),
+      draw("plot-levels", levels, "level"), draw("plot-rates", rates, `rate of change of ${plain(forms[1], 18)}`),
       enzymes.length ? draw("plot-enzymes", enzymes, "level") : null,
     ]);
   };
