@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ...measures import Measure
-from .nodes import balanced, cube_points
+from .nodes import balanced, cube_points, normal_points
 
 FloatArray = NDArray[np.float64]
 
@@ -79,16 +79,10 @@ def _rule(measure: Measure, i: int, size: int) -> tuple[FloatArray, FloatArray]:
     return z, weights / weights.sum()
 
 
-def line_nodes(measure: Measure, size: int) -> tuple[FloatArray, FloatArray]:
-    """Return evenly spread nodes (size, d) for lines, in two independent halves, and weights that sum to one in each.
+def line_nodes(measure: Measure, size: int, blocks: int) -> tuple[list[FloatArray], list[FloatArray]]:
+    """Return evenly spread nodes (size, d) for lines in each of several independent blocks, and weights in each.
 
     They are the same in every call, and are given in coordinates in which the measure is standard normal.
     """
-    halves = [cube_points(measure.dim, size // 2, np.random.default_rng([5, half])) for half in (0, 1)]
-    weights = np.concatenate([balanced(measure, half) for half in halves])
-    return normal_points(np.concatenate(halves)), weights
-
-
-def normal_points(u: FloatArray) -> FloatArray:
-    """Return the normal quantiles of points of the unit cube."""
-    return np.asarray(ndtri(np.clip(u, 2.0**-54, 1.0 - 2.0**-53)))
+    cubes = [cube_points(measure.dim, size, np.random.default_rng([5, block])) for block in range(blocks)]
+    return [normal_points(u) for u in cubes], [balanced(measure, u) for u in cubes]

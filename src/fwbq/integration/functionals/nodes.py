@@ -122,7 +122,7 @@ def _polynomials(measure: Measure, u: FloatArray) -> FloatArray:
             t = 2.0 * u[:, i] - 1.0
             columns.append([np.sqrt(2 * k + 1) * eval_legendre(k, t) for k in range(1, 5)])
         else:
-            z = ndtri(np.clip(u[:, i], 2.0**-54, 1.0 - 2.0**-53))
+            z = normal_points(u[:, i])
             columns.append([eval_hermitenorm(k, z) / np.sqrt(factorial(k)) for k in range(1, 5)])
     singles = [column for part in columns for column in part]
     degrees = [(0, 0), (0, 1), (1, 0), (1, 1), (0, 2), (2, 0)]
@@ -135,3 +135,8 @@ def cube_points(dim: int, size: int, generator: np.random.Generator) -> FloatArr
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # they lose balance when the size is not a power of two
         return np.asarray(scrambled_engine("sobol", dim, generator).random(size))
+
+
+def normal_points(u: FloatArray) -> FloatArray:
+    """Return the normal quantiles of points of the unit cube."""
+    return np.asarray(ndtri(np.clip(u, 2.0**-54, 1.0 - 2.0**-53)))

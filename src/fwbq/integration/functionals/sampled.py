@@ -97,29 +97,30 @@ class Sampled:
         leave-one-out errors found for the integral (`Conditioned.widening`), and what differs between the blocks of
         nodes is added. A statistic that counts nodes on one side of a threshold is `counted`: see `Nodes.counts`.
         """
-        weights, few = (_weights(nodes, counted=counted) for nodes in (self.nodes, self.few))
+        few = _weights(self.few, counted=counted)
         generator = np.random.default_rng(3)
         draws, centre = [], []
         for bundle, mean, (rough, values) in zip(self.paths.bundles, self.means, self.drawn, strict=True):
-            whole = statistic(mean[:, None], weights)[0]
+            whole, error = self.on_nodes(statistic, mean, counted=counted)
             each = statistic(values, few) + (whole - statistic(rough[:, None], few)[0])
             middle = each.mean()
             levels = (generator.permutation(len(each)) + 0.5) / len(each)
-            noise = self.error_of_nodes(statistic, mean, counted=counted) * stdtrit(
-                max(self.nodes.groups - 1, 1), levels
-            )
+            noise = error * stdtrit(max(self.nodes.groups - 1, 1), levels)
             draws.append(middle + self.widening * bundle.member.widening * (each - middle) + noise)
             centre.append(np.full(len(each), middle))
         return Estimate.from_draws(np.concatenate(draws), np.concatenate(centre).mean(), lower=lower, upper=upper)
 
-    def error_of_nodes(self, statistic: Statistic, mean: FloatArray, *, counted: bool = False) -> float:
-        """Return the standard error of a statistic of the mean of the process that the nodes make."""
+    def on_nodes(self, statistic: Statistic, mean: FloatArray, *, counted: bool = False) -> tuple[float, float]:
+        """Return a statistic of the mean of the process, averaged over the blocks of nodes, and its standard error.
+
+        The statistic of all nodes at once would not have this error: a count of x < t over 8 nets of 4096 points of
+        one input was off by 1.5 times as much as the mean of eight counts, each interpolated within its own net.
+        """
         groups = self.nodes.groups
-        if groups == 1:
-            return 0.0
         weights = _weights(self.nodes, counted=counted) * groups
         each = [float(statistic(mean[rows, None], weights[rows])[0]) for rows in self.nodes.blocks()]
-        return float(np.std(each, ddof=1)) / math.sqrt(groups)
+        error = float(np.std(each, ddof=1)) / math.sqrt(groups) if groups > 1 else 0.0
+        return float(np.mean(each)), error
 
 
 def _weights(nodes: Nodes, *, counted: bool) -> FloatArray:
