@@ -378,6 +378,11 @@ def _mapped(function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], jobs
         return list(pool.map(function, *zip(*tasks, strict=True)))
 
 
+def _write(folder: Path, tables: dict[str, pd.DataFrame]) -> None:
+    for name, table in tables.items():
+        _files.write(folder / f"{name}.csv", table.to_csv(index=False))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the study; write ``functionals.csv``, ``failures.csv`` and the tables that are printed."""
     import pandas as pd
@@ -400,14 +405,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tasks = [(known[name], sizes, seeds) for name in reversed(options.cases)]
     frame = pd.DataFrame([row for part in _mapped(one, tasks, options.jobs) for row in part])
     tables = {"functionals": frame, "by-size": summary(frame, ("functional", "n"))}
+    _write(options.out, tables)
     shown = [tables["by-size"], summary(frame, ("case",)), summary(frame, ("n",))]
     if rare:
         rare_sizes = RARE_SIZES[:1] if options.quick else RARE_SIZES
         rows = [(i, n, seed) for n in rare_sizes for i in range(6) for seed in range(rare)]
         tables["failures"] = pd.DataFrame(_mapped(one_failure, rows, options.jobs))
         shown.append(summary(tables["failures"], ("problem", "n")))
-    for name, table in tables.items():
-        _files.write(options.out / f"{name}.csv", table.to_csv(index=False))
+        _write(options.out, tables)
     text = "\n\n".join(table.to_string(index=False, float_format=lambda v: f"{v:.3g}") for table in shown)
     sys.stdout.write(text + "\n")
     return 0
