@@ -8,7 +8,7 @@ OUT ?= out
 test test-oldest bench: export OPENBLAS_NUM_THREADS ?= 1
 export MPLBACKEND ?= Agg
 
-.PHONY: help run test lint test-oldest test-processors docs bench coverage nets calibration kinetics evidence ablation paper clean
+.PHONY: help run test lint test-oldest test-processors docs bench coverage functionals nets calibration kinetics evidence ablation paper clean
 
 help:
 	@echo "make run          the main job: choose among 352 models of the data set that ships with the package"
@@ -19,6 +19,7 @@ help:
 	@echo "make docs         the documentation, into docs/_build/html"
 	@echo "make bench        the tables of docs/performance.md"
 	@echo "make coverage     the coverage study of docs/coverage.md"
+	@echo "make functionals  the study of variances, probabilities, quantiles and Sobol indices; QUICK=1 for one run each"
 	@echo "make nets         the coverage study of docs/large-n.md"
 	@echo "make calibration  the calibration study of docs/calibration.md"
 	@echo "make kinetics     the study of kinetic models on a stranger's data of docs/selection.md; QUICK=1 for ten data sets"
@@ -81,6 +82,9 @@ bench: $(VENV)/.test
 
 coverage: $(VENV)/.test
 	$(BIN)/python -m studies.coverage --out $(OUT)/coverage
+
+functionals: $(VENV)/.test
+	$(BIN)/python -m studies.functionals --out $(OUT)/functionals $(if $(QUICK),--quick)
 
 nets: $(VENV)/.test
 	$(BIN)/python -m studies.nets --out $(OUT)/nets

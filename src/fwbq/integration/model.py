@@ -40,10 +40,11 @@ from .equal import all_equal, widened
 from .fitted import Conditioned, FittedProcess
 from .forecast import Forecast, forecast
 from .frame import Frame, in_scores, natural
-from .peak import SHARE, Peak, find_peak, top_share
+from .peak import SHARE, UNEXPLAINED, Peak, find_peak, leading, top_share, unexplained
 from .remarks import endless_tail, like_a_likelihood
 from .result import IntegrationResult
 from .sequence import fitted_at
+from .skew import Skew, find_skew, is_skew
 
 FloatArray = NDArray[np.float64]
 
@@ -55,8 +56,6 @@ SEPARATE_COLUMNS = 16
 #: one of a thousand samples (four kernels, n from 10 to 100, one to five dimensions): at ten times the kernel does not
 #: fit. The other way round (the likelihood expects larger errors than there are) the interval is too wide, not wrong.
 DISAGREEMENT = 10.0
-#: Errors of predicted values, relative to their range, that are not told apart.
-UNSEEN = 1e-9
 
 #: Part of the remainder of an ANOVA kernel under which points are sought, at least. Without it Ishigami's function
 #: ended at 148 of 200 points, because the kernel could not tell further ones apart; with it errors there were a fifth
@@ -176,7 +175,7 @@ class KernelModel:
     def left_out(self, points: FloatArray, values: FloatArray) -> float:
         """Return the log density of values at points (n, d), each predicted from the others, summed.
 
-        Under the most probable kernel. Errors below `UNSEEN` of the range of the values count as that.
+        Under the most probable kernel.
         """
         kernel = self._fit(self.frame.to_natural(points), values, draws=0).kernel
         if self.frame.warp is None:
@@ -185,10 +184,7 @@ class KernelModel:
             kernel, x = Warped(kernel, self.frame.warp), self.frame.to_latent(points)
         f, _ = process.normalise(values.reshape(len(values), -1))
         regression = Regression.of(CholeskyFactor.of(kernel(x)), f, constant=self.prior_mean == "constant")
-        errors, variances = regression.leave_one_out()
-        least = (UNSEEN * np.ptp(f, axis=0)) ** 2
-        variance = np.multiply.outer(variances, regression.amplitude) + np.where(least > 0.0, least, 1.0)
-        return float(-0.5 * np.sum(np.log(variance) + errors**2 / variance))
+        return process.log_density_left_out(regression)
 
     def left_out_shift(self, points: FloatArray, values: FloatArray) -> float:
         """Return the error of the integral by leave-one-out: the norm of what leaving out each value does to it.
@@ -249,12 +245,20 @@ class KernelModel:
         status = "; ".join(filter(None, notes))
         return IntegrationResult(posterior, rule, embedding.kernel, points, values, status)
 
-    def _peak(self, points: FloatArray, values: FloatArray, found: AveragedPosterior) -> Peak | None:
-        """Return the peak of a positive integrand that a process on its values gets wrong, if there is one."""
-        if self.prior_mean != "constant" or self.frame.warp is not None or top_share(values) < SHARE:
+    def _peak(self, points: FloatArray, values: FloatArray, found: AveragedPosterior) -> Peak | Skew | None:
+        """Return the peak of a positive integrand, or the skewness, that a process on its values gets wrong."""
+        if self.prior_mean != "constant" or self.frame.warp is not None:
+            return None
+        peaked, skew = top_share(values) >= SHARE, is_skew(values, self.prior.dim)
+        if not peaked and not skew:
+            return None
+        plain = self.fitted(points, values)
+        if unexplained(leading(plain)) <= UNEXPLAINED:
             return None
         logarithms = self.fitted(points, np.log(values))
-        return find_peak(values, float(found.mean), self.fitted(points, values), logarithms, self.measure)
+        mean = float(found.mean)
+        peak = find_peak(values, mean, plain, logarithms, self.measure) if peaked else None
+        return peak or (find_skew(values, mean, plain, logarithms, self.measure) if skew else None)
 
     def fitted(self, points: FloatArray, values: FloatArray) -> FittedProcess:
         """Return the process of which `conclude` gives the integral, for one integrand and at least three values."""

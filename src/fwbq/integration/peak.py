@@ -137,17 +137,18 @@ def find_peak(
     measure : Measure
         What the integral is taken under.
     """
-    first = _unexplained(_leading(plain))
-    if first <= UNEXPLAINED or _unexplained(_leading(logarithms)) > LESS * first:
+    first = unexplained(leading(plain))
+    if first <= UNEXPLAINED or unexplained(leading(logarithms)) > LESS * first:
         return None
     return Peak(len(values), top_share(values), mean, integral_of_exp(logarithms, measure))
 
 
-def _leading(fitted: FittedProcess) -> Conditioned:
+def leading(fitted: FittedProcess) -> Conditioned:
+    """Return the process under its most probable kernel."""
     return fitted.members[int(np.argmax(fitted.weights))]
 
 
-def _unexplained(member: Conditioned) -> float:
+def unexplained(member: Conditioned) -> float:
     """Return the mean square of leave-one-out errors over the variance of the values."""
     errors, _ = member.regression.leave_one_out()
     return float(np.mean(errors**2) / np.var(member.regression.values))
@@ -161,7 +162,7 @@ def integral_of_exp(logarithms: FittedProcess, measure: Measure) -> float:
     measure is transformed the nodes have the density, constant on cells, that exp(m) had there in the round before
     (Lepage, "A new algorithm for adaptive multidimensional integration", J. Comput. Phys. 27, 1978).
     """
-    member = _leading(logarithms)
+    member = leading(logarithms)
     dim = measure.uniform_dim
     even = quasi_random(NODES, dim)
     density = np.full((dim, CELLS), 1.0 / CELLS)

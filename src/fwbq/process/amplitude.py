@@ -21,6 +21,8 @@ from .regression import Regression
 
 FloatArray = NDArray[np.float64]
 
+#: Errors of predicted values, relative to their range, that are not told apart.
+UNSEEN = 1e-9
 #: The names of estimates by one formula each; "calibrated" is made of two of them.
 ESTIMATES = ("marginal", "ml", "loo")
 
@@ -54,6 +56,17 @@ def standardised_squares(regression: Regression) -> FloatArray:
     """Return the squares of the leave-one-out errors over their variances at amplitude one, (n,) or (n, m)."""
     errors, variances = regression.leave_one_out()
     return np.asarray((errors.T**2 / variances).T)
+
+
+def log_density_left_out(regression: Regression) -> float:
+    """Return the log density of values, each predicted from the others, summed; up to a constant for each value.
+
+    Errors below `UNSEEN` of the range of the values count as that. Those of m columns are added.
+    """
+    errors, variances = regression.leave_one_out()
+    least = (UNSEEN * np.ptp(regression.values, axis=0)) ** 2
+    variance = np.multiply.outer(variances, regression.amplitude) + np.where(least > 0.0, least, 1.0)
+    return float(-0.5 * np.sum(np.log(variance) + errors**2 / variance))
 
 
 def weighted_squares(regression: Regression, weights: FloatArray) -> FloatArray:

@@ -44,11 +44,30 @@ def test_variance_quantile_and_probability_of_a_linear_function():
         assert found.probability(above=t).mean + found.probability(below=t).mean == pytest.approx(1.0, abs=1e-12)
 
 
+def test_the_error_of_the_nodes_is_stated_where_the_process_leaves_none():
+    """Of f(x) = x the process is exact, and what is left are the nodes, which count values above a threshold."""
+    found = fwbq.integrate(lambda x: x[:, 0], fwbq.Gaussian([0.0], [[1.0]]), n=25, rng=0)
+    off = []
+    for t in np.linspace(-1.6, 1.6, 33):
+        p = found.probability(above=t)
+        # Eight nets of 4096 points, each with one point in every 4096th: off by at most the weight of one of them.
+        assert abs(p.mean - norm.sf(t)) < 1.0 / 4096 and 0.0 < p.sd < 1.0 / 4096
+        off.append(abs(p.mean - norm.sf(t)) / p.sd)
+    # 1.9 sd are 2.3 standard errors of eight blocks, which one in eighteen of independent errors exceeds; eleven of 33
+    # do so once in a million.
+    assert np.sum(np.array(off) > 1.9) <= 10
+
+
 def test_sobol_indices_of_the_ishigami_function():
     found = fwbq.integrate(ishigami, fwbq.Uniform([-np.pi] * 3, [np.pi] * 3), n=150, rng=0).sobol(["a", "b", "c"])
     assert holds(found.first, np.array([0.313905, 0.442411, 0.0]))
     assert holds(found.total, np.array([0.557589, 0.442411, 0.243684]))
     assert np.all(found.first.interval(0.95)[0] >= 0.0) and list(found.to_frame().input) == ["a", "b", "c"]
+
+
+def test_the_total_index_of_a_single_input_is_one_also_where_there_is_a_kink():
+    found = fwbq.integrate(lambda x: np.abs(x[:, 0] - 0.3), fwbq.Uniform([0.0], [1.0]), n=40, rng=0).sobol()
+    assert holds(found.total, 1.0) and found.total.mean == pytest.approx(1.0, abs=0.005)
 
 
 def test_functionals_follow_a_change_of_units(result):

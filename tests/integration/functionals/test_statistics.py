@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fwbq.integration.functionals.statistics import deviation, frequency_above, quantile_at, variance
+from fwbq.integration.functionals.statistics import deviation, frequency_above, frequency_below, quantile_at, variance
 
 VALUES = np.random.default_rng(0).standard_normal((50, 3)) + 1e6
 EQUAL = np.full(50, 1.0 / 50)
@@ -22,7 +22,25 @@ def test_a_weight_of_two_is_a_value_that_comes_twice():
     even = np.full(len(twice), 1.0 / len(twice))
     np.testing.assert_allclose(variance(VALUES, weights), variance(twice, even), rtol=1e-9)
     threshold = 1e6 + 0.3
-    np.testing.assert_allclose(frequency_above(threshold)(VALUES, weights), frequency_above(threshold)(twice, even))
+    one, other = frequency_above(threshold)(VALUES, weights), frequency_above(threshold)(twice, even)
+    # Next to the threshold a value counts in part, two that are equal one after the other: at most one of 75 apart.
+    np.testing.assert_allclose(one, other, atol=1.0 / 75)
+
+
+def test_frequencies_interpolate_the_distribution_function_of_quantiles():
+    weights = np.random.default_rng(1).dirichlet(np.ones(50))
+    for q in (0.1, 0.5, 0.93):
+        for column in VALUES.T:
+            (level,) = quantile_at(q)(column[:, None], weights)
+            # Values of 1e6 have a rounding error of 1e-10, and lie about 0.01 or more apart.
+            np.testing.assert_allclose(frequency_above(level)(column[:, None], weights), 1.0 - q, atol=1e-7)
+            np.testing.assert_allclose(frequency_below(level)(column[:, None], weights), q, atol=1e-7)
+
+
+def test_frequencies_beyond_all_values_are_zero_and_one():
+    for threshold, above in ((0.0, 1.0), (2e6, 0.0)):
+        np.testing.assert_allclose(frequency_above(threshold)(VALUES, EQUAL), above, rtol=1e-14)
+        np.testing.assert_allclose(frequency_below(threshold)(VALUES, EQUAL), 1.0 - above, rtol=1e-14)
 
 
 def test_a_quantile_counted_from_above_is_the_same():

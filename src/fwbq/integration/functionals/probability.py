@@ -15,7 +15,7 @@ from ...posterior import Estimate
 from ..fitted import FittedProcess
 from .nodes import Nodes
 from .sampled import ANCHORS, Sampled
-from .statistics import frequency_above, variance
+from .statistics import frequency_above, frequency_below, variance
 from .tail import has_tail, tail_nodes
 
 FloatArray = NDArray[np.float64]
@@ -49,7 +49,7 @@ def probability_of(sampled: Sampled, measure: Measure, threshold: float, sign: f
     A probability below `RARE` is computed on nodes that are moved into the tail.
     """
     beneath, beyond = unseen(sampled, threshold)
-    estimate = sampled.estimate(frequency_above(threshold), lower=0.0, upper=1.0)
+    estimate = sampled.estimate(frequency_above(threshold), lower=0.0, upper=1.0, counted=True)
     rare = 1.0 if estimate.mean < RARE else -1.0 if estimate.mean > 1.0 - RARE else 0.0
     if rare and has_tail(measure):
         least = NEGLIGIBLE * (beyond if rare > 0.0 else beneath)
@@ -68,12 +68,8 @@ def in_tail(process: FittedProcess, nodes: Nodes, threshold: float, sign: float)
     """Return the probability that f is above (sign 1) or below (sign -1) a threshold, by nodes of that tail."""
     step = max(len(nodes.points) // ANCHORS, 1)
     sampled = Sampled(process, nodes, nodes, nodes.points[::step], TAIL_WIDENING)
-    statistic = frequency_above(threshold)
-
-    def below(values: FloatArray, weights: FloatArray) -> FloatArray:
-        return np.asarray(weights @ (values < threshold))
-
-    return sampled.estimate(statistic if sign > 0.0 else below, lower=0.0, upper=1.0)
+    statistic = frequency_above(threshold) if sign > 0.0 else frequency_below(threshold)
+    return sampled.estimate(statistic, lower=0.0, upper=1.0, counted=True)
 
 
 def complement(estimate: Estimate) -> Estimate:

@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 from ..._threads import one_blas_thread
 from ...measures import Measure
@@ -23,8 +24,9 @@ Statistic = Callable[[FloatArray, FloatArray], FloatArray]
 
 #: Nodes in a block, and blocks, on which the mean of the process is evaluated; what differs between them is part of the
 #: stated error. The variance of a quadratic function of four Gaussian inputs is had to 4e-4 of itself by 4 blocks of
-#: 4096, by 16 blocks of 1024 (fewer polynomials are then exact) to 4e-3.
-BLOCK, BLOCKS = 4096, 4
+#: 4096, by 16 blocks of 1024 (fewer polynomials are then exact) to 4e-3. With 8 blocks in place of 4 a 95 % interval of
+#: Student's t on one degree of freedom less than there are blocks is half as wide.
+BLOCK, BLOCKS = 4096, 8
 #: Nodes on which the functions drawn are evaluated.
 DRAWN = 2048
 #: Factor on the spread of the functions drawn, on top of that of the integral: a functional that is not linear sees the
@@ -85,31 +87,42 @@ class Sampled:
         return self.paths.values(self.few.points)
 
     @one_blas_thread
-    def estimate(self, statistic: Statistic, *, lower: float = -math.inf, upper: float = math.inf) -> Estimate:
+    def estimate(
+        self, statistic: Statistic, *, lower: float = -math.inf, upper: float = math.inf, counted: bool = False
+    ) -> Estimate:
         r"""Return a statistic T of f, with the error that process and nodes leave.
 
         For each function drawn, T is computed on the few nodes and moved by what all nodes say of the mean of the
         process, :math:`T_{all}(m) - T_{few}(m)`. What differs between the functions is widened by the factor that the
         leave-one-out errors found for the integral (`Conditioned.widening`), and what differs between the blocks of
-        nodes is added.
+        nodes is added. A statistic that counts nodes on one side of a threshold is `counted`: see `Nodes.counts`.
         """
+        few = _weights(self.few, counted=counted)
         generator = np.random.default_rng(3)
         draws, centre = [], []
         for bundle, mean, (rough, values) in zip(self.paths.bundles, self.means, self.drawn, strict=True):
-            whole = statistic(mean[:, None], self.nodes.weights)[0]
-            each = statistic(values, self.few.weights) + (whole - statistic(rough[:, None], self.few.weights)[0])
+            whole, error = self.on_nodes(statistic, mean, counted=counted)
+            each = statistic(values, few) + (whole - statistic(rough[:, None], few)[0])
             middle = each.mean()
-            t = generator.standard_t(max(self.nodes.groups - 1, 1), len(each))
-            noise = self.error_of_nodes(statistic, mean) * t
+            levels = (generator.permutation(len(each)) + 0.5) / len(each)
+            noise = error * stdtrit(max(self.nodes.groups - 1, 1), levels)
             draws.append(middle + self.widening * bundle.member.widening * (each - middle) + noise)
             centre.append(np.full(len(each), middle))
         return Estimate.from_draws(np.concatenate(draws), np.concatenate(centre).mean(), lower=lower, upper=upper)
 
-    def error_of_nodes(self, statistic: Statistic, mean: FloatArray) -> float:
-        """Return the standard error of a statistic of the mean of the process that the nodes make."""
+    def on_nodes(self, statistic: Statistic, mean: FloatArray, *, counted: bool = False) -> tuple[float, float]:
+        """Return a statistic of the mean of the process, averaged over the blocks of nodes, and its standard error.
+
+        The statistic of all nodes at once would not have this error: a count of x < t over 8 nets of 4096 points of
+        one input was off by 1.5 times as much as the mean of eight counts, each interpolated within its own net.
+        """
         groups = self.nodes.groups
-        if groups == 1:
-            return 0.0
-        weights = self.nodes.weights * groups
+        weights = _weights(self.nodes, counted=counted) * groups
         each = [float(statistic(mean[rows, None], weights[rows])[0]) for rows in self.nodes.blocks()]
-        return float(np.std(each, ddof=1)) / math.sqrt(groups)
+        error = float(np.std(each, ddof=1)) / math.sqrt(groups) if groups > 1 else 0.0
+        return float(np.mean(each)), error
+
+
+def _weights(nodes: Nodes, *, counted: bool) -> FloatArray:
+    """Return the weights for a statistic that counts nodes, or for another."""
+    return nodes.counts if counted and nodes.counts is not None else nodes.weights

@@ -16,8 +16,8 @@ from ...measures import Measure
 from ...posterior import Estimate
 from ..fitted import Conditioned, FittedProcess
 from .exact import ExactEffects
-from .grid import Lines, line_nodes, lines_along, normal_points, places_along
-from .nodes import cube_points
+from .grid import FINE_PLACES, PLACES, Lines, line_nodes, lines_along, places_along
+from .nodes import cube_points, normal_points
 from .paths import Bundle
 from .sampled import Sampled
 from .statistics import variance
@@ -28,9 +28,15 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
-#: Lines through nodes on which the mean of the process and the functions drawn from it are evaluated, and pairs of
-#: nodes for the expected variance of what the process leaves open.
-_LINES, _DRAWN_LINES, _PAIRS = 512, 64, 256
+#: Blocks of lines through nodes on which the mean of the process is evaluated, and lines in each, more of them up to
+#: four inputs: the weights of 256 nodes can then make products of two inputs exact. What differs between the blocks is
+#: an error.
+_BLOCKS, _LINES, _LINES_OF_FEW = 4, 128, 256
+#: Blocks and lines of the functions drawn, and pairs of nodes for the expected variance of what the process leaves
+#: open.
+_DRAWN_BLOCKS, _DRAWN_LINES, _PAIRS = 2, 32, 256
+#: A set of lines: nodes and weights of each block.
+_Blocks = tuple[list[FloatArray], list[FloatArray]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,25 +171,26 @@ def sobol_indices(sampled: Sampled, measure: Measure, names: tuple[str, ...]) ->
     functions drawn from the process, widened as the error of the integral is.
     """
     process = sampled.process
-    many, few = line_nodes(measure, _LINES), line_nodes(measure, _DRAWN_LINES)
+    many = line_nodes(measure, _LINES_OF_FEW if measure.dim <= 4 else _LINES, _BLOCKS)
+    few = line_nodes(measure, _DRAWN_LINES, _DRAWN_BLOCKS)
     generator = np.random.default_rng(6)
     draws: dict[str, list[FloatArray]] = {"first": [], "total": []}
     centres: dict[str, list[FloatArray]] = {"first": [], "total": []}
     for bundle, at_nodes in zip(sampled.paths.bundles, sampled.means, strict=True):
-        mean = _of_lines(measure, *many, partial(_mean, bundle, process))
+        mean = _refined(measure, many, few, partial(_mean, bundle, process))
         exact = _exact(bundle.member, process, measure)
         mean = mean if exact is None else replace(mean, first=exact, first_error=np.zeros(measure.dim))
         left = _expected(bundle.member, process, measure)
-        whole = variance(at_nodes[:, None], sampled.nodes.weights) + bundle.member.amplitude * left.whole
+        of_mean, whole_error = sampled.on_nodes(variance, at_nodes)
+        whole = of_mean + bundle.member.amplitude * left.whole
         wider = sampled.widening * bundle.member.widening
-        whole_error = sampled.error_of_nodes(variance, at_nodes)
-        drawn, open_part = _of_lines(measure, *few, partial(_functions, bundle, process)).halves()
+        drawn, open_part = _of_lines(measure, few, partial(_functions, bundle, process)).halves()
         for kind in ("first", "total"):
             middle = _ratio(getattr(mean, kind) + bundle.member.amplitude * getattr(left, kind), whole)
             each = _ratio(getattr(drawn, kind), drawn.whole)
             safe = np.where(whole > 0.0, whole, 1.0)
             noise = np.hypot(getattr(mean, f"{kind}_error"), middle[0] * whole_error) / safe
-            noise = noise * generator.standard_normal((len(each), 1))
+            noise = noise * generator.standard_t(_BLOCKS - 1, (len(each), 1))
             moved = middle + wider * (each - each.mean(axis=0)) + noise
             # An input without effect has an effect m_i of the mean that is the error of the process: no larger than
             # those of g. Where that is so, the index may be zero, which draws m_i + g_i never are.
@@ -223,7 +230,7 @@ def _exact(member: Conditioned, process: FittedProcess, measure: Measure) -> Flo
 @one_blas_thread
 def main_effects(sampled: Sampled, measure: Measure, names: tuple[str, ...]) -> MainEffects:
     """Return the main effects on places along each input."""
-    nodes, weights = line_nodes(measure, _DRAWN_LINES)
+    nodes, weights = (np.concatenate(part) for part in line_nodes(measure, _DRAWN_LINES, _DRAWN_BLOCKS))
     places, effects = [], []
     for i in range(measure.dim):
         lines = lines_along(measure, i, nodes)
@@ -232,7 +239,7 @@ def main_effects(sampled: Sampled, measure: Measure, names: tuple[str, ...]) -> 
         for bundle in sampled.paths.bundles:
             mean, parts, _ = bundle(u)
             values = lines.split(mean[:, None] + sampled.widening * bundle.member.widening * parts)
-            draws.append(np.einsum("n,ngd->dg", 0.5 * weights, values))
+            draws.append(np.einsum("n,ngd->dg", weights / _DRAWN_BLOCKS, values))
         stacked = np.concatenate(draws)
         order = np.argsort(lines.places)
         places.append(lines.places[order])
@@ -251,30 +258,50 @@ def _functions(bundle: Bundle, process: FittedProcess, x: FloatArray) -> FloatAr
     return np.concatenate([mean[:, None] + draws, draws], axis=1)
 
 
-def _of_lines(
-    measure: Measure, nodes: FloatArray, weights: FloatArray, f: Callable[[FloatArray], FloatArray]
-) -> _Parts:
-    """Return the parts of the variance of functions f: points (q, d) -> (q, D).
+def _refined(measure: Measure, many: _Blocks, few: _Blocks, f: Callable[[FloatArray], FloatArray]) -> _Parts:
+    """Return the parts of the variance of one function, on many lines with few places and few lines with many.
 
-    The nodes are two blocks, independent of each other. The main effect on a block differs from the true one by what
-    interactions leave in the mean over the block; the product of two of them has no such part in expectation.
+    The difference that `FINE_PLACES` in place of `PLACES` make on the few lines is added. What the finer places still
+    leave is less than a ninth of it where a kink makes the error, which falls with the square of the spacing or faster.
+    """
+    parts = _of_lines(measure, many, f)
+    coarse, fine = (_of_lines(measure, few, f, count) for count in (PLACES, FINE_PLACES))
+    first, total = fine.first - coarse.first, fine.total - coarse.total
+    part = (PLACES / FINE_PLACES) ** 2
+    return replace(
+        parts,
+        first=np.maximum(parts.first + first, 0.0),
+        total=np.maximum(parts.total + total, 0.0),
+        first_error=np.hypot(parts.first_error, part * first[0]),
+        total_error=np.hypot(parts.total_error, part * total[0]),
+    )
+
+
+def _of_lines(measure: Measure, blocks: _Blocks, f: Callable[[FloatArray], FloatArray], count: int = PLACES) -> _Parts:
+    """Return the parts of the variance of functions f: points (q, d) -> (q, D), on lines with `count` places each.
+
+    The nodes are blocks, independent of each other. The main effect on a block differs from the true one by what
+    interactions leave in the mean over the block; the product of those on two blocks has no such part in expectation.
     """
     rows: dict[str, list[FloatArray]] = {"first": [], "total": [], "whole": [], "first_error": [], "total_error": []}
-    ways = np.split(weights, 2)
+    size, weights = len(blocks[0]), np.concatenate(blocks[1])
     for i in range(measure.dim):
-        lines: Lines = lines_along(measure, i, nodes)
+        lines: Lines = lines_along(measure, i, np.concatenate(blocks[0]), count)
         values = lines.split(f(lines.points))
         along = np.einsum("g,ngd->nd", lines.weights, values)
         within = np.einsum("g,ngd->nd", lines.weights, (values - along[:, None, :]) ** 2)
-        one, other = (np.tensordot(w, half, axes=1) for w, half in zip(ways, np.split(values, 2), strict=True))
-        one, other = one - lines.weights @ one, other - lines.weights @ other
-        totals = [w @ half for w, half in zip(ways, np.split(within, 2), strict=True)]
-        rows["first"].append(np.maximum(lines.weights @ (one * other), 0.0))
-        rows["total"].append(np.maximum(0.5 * (totals[0] + totals[1]), 0.0))
-        rows["whole"].append(rows["total"][-1] + variance(along, 0.5 * weights))
-        # Two blocks say of the error that it is about half their difference.
-        rows["first_error"].append(0.25 * np.abs(lines.weights @ (one[:, 0] ** 2 - other[:, 0] ** 2)))
-        rows["total_error"].append(0.5 * np.abs(totals[0][0] - totals[1][0]))
+        effects = np.array([np.tensordot(w, v, axes=1) for w, v in zip(blocks[1], np.split(values, size), strict=True)])
+        effects = effects - np.einsum("g,bgd->bd", lines.weights, effects)[:, None]
+        totals = np.array([w @ part for w, part in zip(blocks[1], np.split(within, size), strict=True)])
+        # The product of each effect with the mean of the others; its mean over the blocks is that of all pairs.
+        others = (effects.sum(axis=0) - effects) / (size - 1)
+        firsts = np.einsum("g,bgd->bd", lines.weights, effects * others)
+        rows["first"].append(np.maximum(firsts.mean(axis=0), 0.0))
+        rows["total"].append(np.maximum(totals.mean(axis=0), 0.0))
+        rows["whole"].append(rows["total"][-1] + variance(along, weights / size))
+        # Leaving out one block changes the mean over pairs by twice what it changes the effect by.
+        rows["first_error"].append(2.0 * np.std(firsts[:, 0], ddof=1) / np.sqrt(size))
+        rows["total_error"].append(np.std(totals[:, 0], ddof=1) / np.sqrt(size))
     return _Parts(
         np.mean(rows["whole"], axis=0),
         np.array(rows["first"]).T,
