@@ -52,6 +52,7 @@ def evidence(
     vectorized: bool | None = None,
     on_error: Literal["raise", "skip"] = "raise",
     timeout: float | None = None,
+    recheck: bool | None = None,
     rng: Any = None,
     progress: bool | None = None,
 ) -> Evidence:
@@ -109,6 +110,8 @@ def evidence(
         What to do where the function raises, or returns NaN or plus infinity.
     timeout : float, optional
         Seconds that one evaluation may take.
+    recheck : bool, optional
+        Whether the first point is evaluated once more at the end, as for :func:`fwbq.integrate`.
     rng : None, int or numpy.random.Generator
         Seed of the points. With a journal the default is 0, because a restart must ask for the same points.
     progress : bool, optional
@@ -130,8 +133,8 @@ def evidence(
     Warns
     -----
     RuntimeWarning
-        When the mass was not found, when the likelihood is zero everywhere, when `tol` was not reached, or when points
-        were skipped.
+        When the mass was not found, when the likelihood is zero everywhere, when the function is not one of the point
+        alone (`recheck`), when `tol` was not reached, or when points were skipped.
 
     Examples
     --------
@@ -161,7 +164,7 @@ def evidence(
     """
     how = Evaluation(
         executor=checked_executor(executor), journal=journal, tag=tag, version=version, vectorized=vectorized,
-        on_error=on_error, timeout=timeout, progress=progress, gradient=gradient,
+        on_error=on_error, timeout=timeout, progress=progress, gradient=gradient, recheck=recheck,
     )  # fmt: skip
     _validate.function(_as_function(log_likelihood), "log_likelihood")
     prior = None if prior is None else as_prior(prior)
@@ -197,6 +200,7 @@ def evidence(
                 reason = _reached(run.result(), tol)
             if reason is None and asked >= limit:
                 reason = Reason.BUDGET
+        changed = evaluate.recheck()
     if not run.n_evaluations:
         raise ValueError(
             f"`log_likelihood` failed at all {asked} points at which it was evaluated, so that there is no value to go "
@@ -206,6 +210,8 @@ def evidence(
     if tol is not None and _half_width(found) > tol:
         reason = Reason.PRECISION if found.least_half_width > tol else Reason.NOT_REACHED
     found = found.ending(reason, tol)
+    if changed is not None:
+        _warnings.warn(changed)
     if found.n_skipped:
         message = f"the function failed at {found.n_skipped} of {asked} points, which were skipped"
         _warnings.warn(message)

@@ -67,6 +67,7 @@ def integrate(
     vectorized: bool | None = None,
     on_error: Literal["raise", "skip"] = "raise",
     timeout: float | None = None,
+    recheck: bool | None = None,
     rng: Any = None,
     progress: bool | None = None,
 ) -> IntegrationResult:
@@ -127,6 +128,10 @@ def integrate(
         What to do where f raises or returns something that is not finite.
     timeout : float, optional
         Seconds that one evaluation may take.
+    recheck : bool, optional
+        Whether the first point is evaluated once more at the end, and a warning says when f has changed meanwhile: it
+        then drifts, is random, or depends on its calls before. By default when at least 100 points were evaluated. The
+        second value is not used and not counted.
     rng : None, int or numpy.random.Generator
         Seed of the points. With a journal the default is 0, because a restart must ask for the same points.
     progress : bool, optional
@@ -148,9 +153,9 @@ def integrate(
     Warns
     -----
     RuntimeWarning
-        When points were skipped, when `tol` was not reached, when no kernel fits the values, when the integrand looks
-        like a likelihood, for which `fwbq.evidence` is made, or when it grows so fast along a heavy tail of the measure
-        that the integral does not exist.
+        When points were skipped, when f is not a function of the point alone (`recheck`), when `tol` was not reached,
+        when no kernel fits the values, when the integrand looks like a likelihood, for which `fwbq.evidence` is made,
+        or when it grows so fast along a heavy tail of the measure that the integral does not exist.
 
     Examples
     --------
@@ -164,7 +169,7 @@ def integrate(
     """
     how = Evaluation(
         executor=checked_executor(executor), journal=journal, tag=tag, version=version, vectorized=vectorized,
-        on_error=on_error, timeout=timeout, progress=progress,
+        on_error=on_error, timeout=timeout, progress=progress, recheck=recheck,
     )  # fmt: skip
     measure = as_measure(measure)
     tol = None if tol is None else _validate.positive(tol, "tol")
@@ -230,6 +235,7 @@ class _Course:
         self._predicts = predicts and tol is not None
         self._surprised = False
         self._values: list[FloatArray] = []
+        self._changed: str | None = None  # what is wrong with f, in words
 
     def follow(self, evaluate: Evaluator) -> None:
         """Go on to the end."""
@@ -238,6 +244,7 @@ class _Course:
             with evaluate.meanwhile("judging the error by", self.run.n_evaluations):
                 self.reason = self._ending()
         _validate.some_values(self.run.n_evaluations)
+        self._changed = evaluate.recheck()
         with evaluate.meanwhile("fitting kernels to", self.run.n_evaluations):
             self.run.conclude()
 
@@ -284,6 +291,9 @@ class _Course:
         status = run.ended if reason is run.reason else reason.sentence(n=self.asked, tol=tol)
         if self._surprised and reason is not Reason.BUDGET:
             status = f"{status}; {_SURPRISED}"
+        if self._changed is not None:
+            status = f"{status}; {self._changed}"
+            _warnings.warn(self._changed)
         success = reason.success if tol is None else reason is Reason.TOLERANCE
         result = replace(run.result(status), reason=reason, success=success)
         if not success:
