@@ -149,12 +149,17 @@ def _checked(engine: Any) -> Any:
     return engine
 
 
+@cache
+def _name_of_seed(kind: Any) -> str:
+    return "rng" if "rng" in inspect.signature(kind).parameters else "seed"
+
+
 def scrambled_engine(sequence: str, dim: int, generator: np.random.Generator) -> Any:
     """Return a scrambled scipy sequence; scipy renamed the keyword `seed` to `rng` in 1.15."""
     from scipy.stats import qmc
 
     kind: Any = qmc.Sobol if sequence == "sobol" else qmc.Halton
-    keyword = "rng" if "rng" in inspect.signature(kind).parameters else "seed"
+    keyword = _name_of_seed(kind)
     if sequence == "sobol":
         _load_direction_numbers()
     engine = kind(dim, scramble=True, **{keyword: generator})
