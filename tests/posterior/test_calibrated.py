@@ -14,8 +14,8 @@ def shared(n, k, total=1.0):
 @pytest.mark.parametrize("k", [1, 150, 200, 250, 400, 1000])
 def test_an_error_is_local_where_a_small_part_of_the_points_has_it(k):
     n = 1000
-    expected = LOCAL_SCALE * float(np.clip((SPREAD - k / n) / (SPREAD - LOCAL), 0.0, 1.0))
-    assert float(_local(shared(n, k))) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    expected = 2.0 * LOCAL_SCALE * float(np.clip((SPREAD - k / n) / (SPREAD - LOCAL), 0.0, 1.0))
+    assert float(_local(shared(n, k, 4.0))) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
 def test_it_is_of_the_size_of_the_error_and_apart_for_each_integral():

@@ -395,6 +395,7 @@ def test_members_of_each_family_share_its_probability():
         (0.0, family, theta) for family, size in ((first, 30), (second, 20)) for theta in rng.normal(size=(size, 1))
     ]
     w = rng.exponential(size=50) * np.where(np.arange(50) < 30, 1.0, 4.0)
+    w[3] = w[:30].sum()  # stands for more than one level
     w /= w.sum()
     members = _members(draws, w, 1)
     for family in (first, second):
