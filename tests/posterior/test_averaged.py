@@ -89,3 +89,9 @@ def test_squares_of_a_standard_deviation_neither_overflow_nor_vanish(factor):
 
 def test_components_without_width_have_no_standard_deviation():
     assert mixture([(1.0, 0.0, np.inf), (1.0, 0.0, 4.0)]).sd == 0.0
+
+
+def test_the_effective_number_of_kernels_counts_equal_ones():
+    equal = AveragedPosterior(tuple(IntegralPosterior(0.0, 1.0, np.inf, 1.0) for _ in range(4)), np.full(4, 0.25))
+    assert equal.effective_size == pytest.approx(4.0)
+    assert 1.0 < mixture().effective_size < 4.0
