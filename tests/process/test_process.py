@@ -13,6 +13,7 @@ from fwbq.kernels import Differences
 from fwbq.posterior import AveragedPosterior, IntegralPosterior
 from fwbq.process import FAMILIES, LengthscalePrior, Objective, Regression
 from fwbq.process.basis import basis_functions
+from fwbq.process.families import ANOVA
 from fwbq.process.likelihood import JITTER
 from fwbq.process.search import MEMBERS, _members, _Peak
 
@@ -100,6 +101,27 @@ def test_objective_is_likelihood_and_prior_with_their_gradient(family, mean, noi
     assert value == pytest.approx(direct(theta), rel=1e-9) == objective.value(theta)
     for i, h in enumerate(1e-5 * np.eye(len(theta))):
         assert gradient[i] == pytest.approx((direct(theta + h) - direct(theta - h)) / 2e-5, rel=2e-4, abs=2e-4)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_curvature_is_minus_the_second_derivative(weighted):
+    """Against second differences of the value; one-sided differences of a weighted family are less accurate."""
+    prior = LengthscalePrior(np.full(X.shape[1], 0.7))
+    family = ANOVA if weighted else FAMILIES[1]
+    objective = Objective(family, prior, Differences.of(X), F - F[0], np.ones((len(X), 1)))
+    theta = objective.location + 0.1
+    p, h = len(theta), 1e-3
+    unit = h * np.eye(p)
+    expected = np.array([
+        [
+            -sum(s * t * objective.value(theta + s * unit[i] + t * unit[j]) for s in (1, -1) for t in (1, -1))
+            / (4.0 * h**2)
+            for j in range(p)
+        ]
+        for i in range(p)
+    ])  # fmt: skip
+    found = objective.curvature(theta)
+    np.testing.assert_allclose(found, expected, atol=0.02 * np.abs(expected).max())
 
 
 def test_objective_is_stationary_at_its_maximum():

@@ -42,8 +42,8 @@ FEWEST_FOR_TOL = 20
 #: Values that are all equal are believed after this many: the interval has no width, whatever f does elsewhere. A part
 #: of the space with probability 1/20 in which f differs is met by them with probability 0.96, by 20 with 0.64.
 FEWEST_FOR_CONSTANT = 64
-#: The most values that a kernel is fitted to. In three dimensions 1,500 took 7 s of CPU and 0.45 GB, 3,000 took 50 s and
-#: 1.4 GB, 5,000 took 130 s and 2.5 GB; 2,500 stay within a minute and about a gigabyte.
+#: The most values that a kernel is fitted to. In three dimensions 1,500 took 7 s of CPU and 0.45 GB, 3,000 took 50 s
+#: and 1.4 GB, 5,000 took 130 s and 2.5 GB; 2,500 stay within a minute and about a gigabyte.
 MOST_FITTED = 2500
 
 
@@ -216,8 +216,8 @@ def _refuse_many(n: int | None, measure: Measure) -> None:
         remedy = "fewer evaluations" if isinstance(measure, Empirical) else '`method="net"`, which takes millions'
         raise ValueError(
             f"`n` must be at most {MOST_FITTED} where a kernel is fitted to the values, got {n}: time grows as the "
-            f"cube of it and memory as the square, minutes and gigabytes from there on. Use {remedy}, or give a `kernel` "
-            "with its length-scales"
+            f"cube of it and memory as the square, minutes and gigabytes from there on. Use {remedy}, or give a "
+            "`kernel` with its length-scales"
         )
 
 
