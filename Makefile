@@ -5,10 +5,11 @@ BIN := $(VENV)/bin
 OUT ?= out
 # The library limits BLAS to one thread by itself; the tests and benchmarks multiply matrices of their own in two
 # processes at a time.
-test test-oldest bench: export OPENBLAS_NUM_THREADS ?= 1
+test test-oldest bench faults mutants: export OPENBLAS_NUM_THREADS ?= 1
 export MPLBACKEND ?= Agg
 
-.PHONY: help run test lint test-oldest test-processors docs bench coverage functionals nets calibration kinetics evidence ablation paper clean
+.PHONY: help run test lint test-oldest test-processors docs bench coverage functionals nets calibration kinetics evidence \
+  ablation faults mutants paper clean
 
 help:
 	@echo "make run          the main job: choose among 352 models of the data set that ships with the package"
@@ -25,6 +26,8 @@ help:
 	@echo "make kinetics     the study of kinetic models on a stranger's data of docs/selection.md; QUICK=1 for ten data sets"
 	@echo "make evidence     the study of log evidences of docs/evidence-study.md; QUICK=1 for a few problems"
 	@echo "make ablation     what each part of the evidence engine is worth, docs/ablation.md; QUICK=1 for one problem each"
+	@echo "make faults       faults at random places of runs, docs/faults.md: 5,000 of them; QUICK=1 for 200 in two minutes"
+	@echo "make mutants      how many small changes of the source the tests notice, docs/faults.md; QUICK=1 for ten in each room"
 	@echo "make paper        every figure of the paper, into $(OUT)/paper"
 
 # An environment per set of extras, made anew when pyproject.toml changes. `venv` is missing from some system Pythons;
@@ -100,6 +103,12 @@ evidence: $(VENV)/.test
 
 ablation: $(VENV)/.test
 	$(BIN)/python -m studies.ablation --out $(OUT)/ablation $(if $(QUICK),--quick)
+
+faults: $(VENV)/.test
+	$(BIN)/python -m studies.faults --out $(OUT)/faults $(if $(QUICK),--quick)
+
+mutants: $(VENV)/.test
+	$(BIN)/python -m studies.mutants --out $(OUT)/mutants $(if $(QUICK),--quick)
 
 paper: $(VENV)/.run
 	$(BIN)/fwbq paper all --out $(OUT)/paper

@@ -80,6 +80,7 @@ def test_conditions_split_select_and_combine():
     only = both.select(enzymes=["E3", 0], conditions=["y"])
     assert only.names == ("E3", "E1") and only.conditions == ("y",) and only.regulators is None
     np.testing.assert_array_equal(only.enzymes, two.enzymes[:, [2, 0]])
+    assert both.select(enzymes=["E3", "E2"]).regulators == both.select(enzymes=["E2"]).regulators == ("E2",)
     with pytest.raises(ValueError, match="conditions of the same name"):
         Dataset.combine([one, two])
     with pytest.raises(ValueError, match="same enzymes"):

@@ -494,9 +494,14 @@ def test_a_file_in_the_folder_does_not_take_the_place_of_a_package(tmp_path, fun
         (tmp_path / f"{name}.py").write_text(f"raise SystemExit('{name} of the folder was run')\n")
     (tmp_path / "scipy").mkdir()  # a folder without __init__.py is no package where there is one of its name
     (tmp_path / "integrands.py").write_text("def bump(x):\n    return (-0.5 * (x**2).sum(axis=1))\n")
-    done = in_a_process(tmp_path, function, "--measure", "norm(0,1)", "--n", "20", "--json")
-    assert done.returncode == 0, done.stderr
-    assert "of the folder was run" not in done.stderr + done.stdout
+    arguments = [function, "--measure", "norm(0,1)", "--n", "20", "--json"]
+    as_module = subprocess.run(
+        [sys.executable, "-m", "fwbq", "integrate", *arguments], cwd=tmp_path, capture_output=True, text=True,
+        timeout=300,
+    )  # fmt: skip
+    for done in (in_a_process(tmp_path, *arguments), as_module):
+        assert done.returncode == 0, done.stderr
+        assert "of the folder was run" not in done.stderr + done.stdout
 
 
 def test_a_module_of_the_folder_comes_first_and_finds_its_neighbours_also_later(tmp_path):

@@ -347,3 +347,20 @@ def test_accuracy_of_the_issue(seed):
     assert fwbq.bayes_rule(embedding, ls.take(100)).mmd2 < 2.5e-4
     distinct = len(np.unique(ls.trace.index))
     assert distinct < len(np.unique(fw.trace.index)) <= 400
+
+
+def test_the_first_point_may_be_an_index_of_numpy_or_a_point():
+    embedding = fwbq.embed(fwbq.ExpQuad(1.0), fwbq.Uniform([0.0], [1.0]))
+    plain = fwbq.FrankWolfe(embedding, initial=3, rng=0).take(4)
+    np.testing.assert_array_equal(fwbq.FrankWolfe(embedding, initial=np.int64(3), rng=0).take(4), plain)
+    np.testing.assert_array_equal(fwbq.FrankWolfe(embedding, initial=[0.25], rng=0).take(1), [[0.25]])
+
+
+def test_an_error_says_whether_the_first_point_or_the_oracle_is_wrong():
+    embedding = fwbq.embed(fwbq.ExpQuad(1.0), fwbq.Uniform([0.0], [1.0]))
+    design = fwbq.FrankWolfe(embedding, candidates=10, oracle=lambda potential: 99, rng=0)
+    assert len(design.take(1)) == 1  # the first point is not the oracle's
+    with pytest.raises((IndexError, ValueError), match="`oracle`"):
+        design.take(2)
+    with pytest.raises((IndexError, ValueError), match="`initial`"):
+        fwbq.FrankWolfe(embedding, candidates=10, initial=99, rng=0).take(1)

@@ -161,6 +161,22 @@ def test_a_sequence_that_repeats_its_points_is_refused(monkeypatch):
         scrambled_engine("sobol", 3, np.random.default_rng(0))
 
 
+@pytest.mark.parametrize("number", range(6))
+def test_a_sequence_that_lacks_a_direction_number_is_refused(monkeypatch, number):
+    """The points of index with this binary digit are then those without it, in one coordinate of three."""
+
+    class Lacking(stats.qmc.Sobol):
+        def random(self, n=1, **options):
+            points = super().random(n, **options)
+            i = np.arange(n) ^ (np.arange(n) >> 1)  # the order in which SciPy makes them
+            points[i >> number & 1 == 1, 1] = points[np.argsort(i)[i[i >> number & 1 == 1] ^ 1 << number], 1]
+            return points
+
+    monkeypatch.setattr(stats.qmc, "Sobol", Lacking)
+    with pytest.raises(RuntimeError, match="Sobol sequence repeats its points"):
+        scrambled_engine("sobol", 3, np.random.default_rng(0))
+
+
 @pytest.mark.parametrize("dim", [1, 2, 40, 1000])
 def test_the_check_changes_no_point_and_no_generator(dim):
     ours, theirs = np.random.default_rng(3), np.random.default_rng(3)

@@ -134,6 +134,54 @@ def test_random_damage_never_gives_another_value(path):
     assert refused and noticed
 
 
+def with_flipped_bits(path, intact, positions):
+    data = bytearray(intact)
+    for position in positions:
+        data[position // 8] ^= 1 << position % 8
+    path.write_bytes(data)
+    for suffix in ("-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+def test_no_evaluation_vanishes_without_a_word(path):
+    """Flips in the index by which points are found: it is made anew, and said, or the journal is refused."""
+    with Journal(path, None) as journal:
+        journal.record(X + 1.0, Y)
+    intact, points = path.read_bytes(), np.vstack([X, X + 1.0])
+    index = intact.index(point_keys(X[20:21])[0], intact.index(point_keys(X[20:21])[0]) + 1)  # once in the table
+    rng = np.random.default_rng(1)
+    mended = 0
+    for position in rng.integers(8 * (index - 500), 8 * (index + 500), 150):
+        with_flipped_bits(path, intact, [position])
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                with Journal(path, {"function": "exp"}) as journal:
+                    found, _ = journal.get(points)
+            except JournalError as error:
+                assert "the file is damaged" in str(error)
+                continue
+        assert found.all() or caught
+        mended += found.all() and any("has been mended" in str(warning.message) for warning in caught)
+    assert mended
+
+
+@pytest.mark.parametrize("column", ["vectorized", "value BLOB", "identity TEXT"])
+def test_a_damaged_name_of_a_column_is_called_damage(path, column):
+    intact = path.read_bytes()
+    with_flipped_bits(path, intact, [8 * intact.index(column.encode())])
+    with pytest.raises(JournalError, match="the file is damaged"), Journal(path, {"function": "exp"}) as journal:
+        journal.series_for({"function": "exp"})
+        journal.finding()
+        journal.get(X)
+
+
+def test_bytes_that_became_text_are_called_damage(path):
+    change(path, "UPDATE evaluation SET checksum=CAST(x'ff00fe' AS TEXT) WHERE id=3")
+    with Journal(path, None) as journal, pytest.raises(JournalError, match="the file is damaged"):
+        journal.get(X)
+
+
 def old_journal(path, function="module:f"):
     identity = f'{{"dim":1,"function":"{function}","measure":null,"version":""}}'
     connection = sqlite3.connect(path)

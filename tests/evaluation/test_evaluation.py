@@ -96,7 +96,7 @@ def test_the_facades_take_every_option_and_make_the_same_of_it(tmp_path):
         with ThreadPoolExecutor(2) as pool:
             how = Evaluation(
                 executor=pool, journal=tmp_path / f"{name}.db", tag="f", version="1", vectorized=False,
-                on_error="skip", timeout=60.0, progress=False,
+                on_error="skip", timeout=60.0, progress=False, recheck=False,
             )  # fmt: skip
             assert set(how.keywords) == given
             call(**how.keywords)

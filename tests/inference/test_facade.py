@@ -532,3 +532,11 @@ def test_a_killed_run_goes_on_to_the_same_bits(tmp_path):
     *found, left = again.stdout.split()
     assert found == expected
     assert 1000 - int(left) == spent - 13  # nothing that was finished is evaluated again
+
+
+def test_more_values_than_a_process_can_be_fitted_to_are_refused_with_the_remedy():
+    def never(x):
+        raise AssertionError("the function was called")
+
+    with pytest.raises(ValueError, match=r"`n` must be at most 2500 without gradients, got 5000: .*gradient=True"):
+        fwbq.evidence(never, fwbq.Gaussian([0.0] * 3, np.eye(3)), n=5000)

@@ -55,7 +55,7 @@ def test_hermite_polynomials_are_orthogonal_and_have_mean_zero(d, degree):
 @pytest.mark.parametrize("d", [1, 2, 4, 7])
 def test_control_variates_have_mean_zero_under_the_proposal(d):
     nodes = draw(lambda z: np.zeros(len(z)), gaussian_mixture(d), 1024, 8, np.random.SeedSequence(0))
-    controls = nodes._controls
+    controls = nodes._controls()
     error = controls.std(axis=0) / np.sqrt(len(controls))
     # Independent draws would pass five standard errors once in two million columns; these are more even still.
     assert np.all(np.abs(controls.mean(axis=0)) < 5.0 * error + 1e-12)

@@ -594,3 +594,16 @@ def test_a_tolerance_that_numerical_rank_keeps_from_being_reached_is_left_to_a_n
     nodes, weights = np.polynomial.legendre.leggauss(200)
     grid = np.stack(np.meshgrid(5.5 + 4.5 * nodes, 5.5 + 4.5 * nodes), axis=-1).reshape(-1, 2)
     assert result.mean == pytest.approx(np.outer(weights, weights).ravel() @ sphere(grid) / 4.0, abs=1.2e-3)
+
+
+def test_more_values_than_a_kernel_can_be_fitted_to_are_refused_with_the_remedy():
+    def never(x):
+        raise AssertionError("f was called")
+
+    with pytest.raises(ValueError, match=r'`n` must be at most 2500 .* got 5000.*method="net"'):
+        fwbq.integrate(never, fwbq.Uniform([0.0] * 3, [1.0] * 3), n=5000, method="process")
+    sample = fwbq.Empirical(np.random.default_rng(0).normal(size=(3000, 2)))
+    with pytest.raises(ValueError, match=r"`n` must be at most 2500 .* got 3000.*fewer"):
+        fwbq.integrate(never, sample, n=3000)
+    few = fwbq.Empirical(np.random.default_rng(0).normal(size=(12, 2)))
+    assert fwbq.integrate(lambda x: x[:, 0], few, n=5000, rng=0).n_evaluations == 12  # all that there are

@@ -173,7 +173,7 @@ def test_journal_continues_and_repeats_nothing(tmp_path):
         done = len(journal)
     assert 0 < done < 1024
     calls.clear()
-    resumed = net(g, n=1024, journal=path, tag="bump")
+    resumed = net(g, n=1024, journal=path, tag="bump", recheck=False)
     assert sum(calls) == 1024 - done
     undisturbed = net(bump, n=1024)
     assert (resumed.mean, resumed.sd) == (undisturbed.mean, undisturbed.sd)
@@ -266,7 +266,7 @@ CUBE = fwbq.Uniform([0.0] * 3, [1.0] * 3)
 
 def test_a_function_that_a_process_cannot_integrate_goes_to_the_net():
     f = Step()
-    result = fwbq.integrate(f, CUBE, tol=2e-3, rng=0, vectorized=True)
+    result = fwbq.integrate(f, CUBE, tol=2e-3, rng=0, vectorized=True, recheck=False)
     assert result.success
     # (1.96 s / tol)^(2 d / (d + 1)) is 9,400, s = 0.455 being the standard deviation of the values.
     assert (
@@ -309,7 +309,7 @@ def test_a_function_that_may_be_expensive_or_a_choice_of_the_user_stays_with_the
     monkeypatch.chdir(tmp_path)
     f = Step()
     with pytest.warns(RuntimeWarning, match="not reached"):
-        result = fwbq.integrate(f, CUBE, **{"tol": 2e-3, "rng": 0, "vectorized": True} | options)
+        result = fwbq.integrate(f, CUBE, **{"tol": 2e-3, "rng": 0, "vectorized": True, "recheck": False} | options)
     assert "net" not in result.status
     assert f.calls == evaluations
 

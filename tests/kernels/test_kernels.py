@@ -518,3 +518,8 @@ def test_compositions_are_kernels(first, second, scale, seed):
 
 def test_inverse_multiquadric_vanishes_far_away_without_a_warning():
     assert InverseMultiquadric(1e-5)([[0.0]], [[1e308]])[0, 0] == 0.0
+
+
+def test_a_notebook_says_in_how_many_dimensions_a_kernel_lives():
+    assert ">any<" in ExpQuad(1.0)._repr_html_()
+    assert ">2<" in ExpQuad([1.0, 3.0])._repr_html_() and ">any<" not in ExpQuad([1.0, 3.0])._repr_html_()

@@ -56,3 +56,42 @@ def test_quantile_of_a_known_integral():
     )
     assert abs(known.quantile(0.6)) < 1e-12
     assert known.quantile(0.975) == pytest.approx(stats.norm.ppf(0.95), rel=1e-12)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+def test_an_interval_leaves_out_half_on_each_side(level):
+    one = mixture()
+    low, high = one.interval(level)
+    assert low < high
+    assert one.cdf(low) == pytest.approx(0.5 * (1.0 - level), rel=1e-10)
+    assert one.cdf(high) == pytest.approx(0.5 * (1.0 + level), rel=1e-10)
+
+
+def test_the_scale_is_half_of_the_interval_of_one_standard_deviation():
+    one = mixture()
+    assert one.cdf(one.quantile(0.5 - 0.3413447460685429) + 2.0 * one.scale) == pytest.approx(0.8413447460685429)
+    assert mixture([(0.3, 2.0, np.inf)]).scale == pytest.approx(2.0, rel=1e-10)
+
+
+def test_the_standard_deviation_is_within_and_between_the_components():
+    laws = [law for law in LAWS if law[2] > 2.0]
+    w = WEIGHTS[: len(laws)] / WEIGHTS[: len(laws)].sum()
+    means, variances = np.array([law[0] for law in laws]), [stats.t(df, m, s).var() for m, s, df in laws]
+    expected = np.sqrt(w @ (variances + (means - w @ means) ** 2))
+    assert mixture(laws).sd == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("factor", [1e200, 1e-200])
+def test_squares_of_a_standard_deviation_neither_overflow_nor_vanish(factor):
+    small = mixture([(m * factor, s * factor, df) for m, s, df in LAWS])
+    assert small.sd / factor == pytest.approx(mixture().sd, rel=1e-12)
+
+
+def test_components_without_width_have_no_standard_deviation():
+    assert mixture([(1.0, 0.0, np.inf), (1.0, 0.0, 4.0)]).sd == 0.0
+
+
+def test_the_effective_number_of_kernels_counts_equal_ones():
+    equal = AveragedPosterior(tuple(IntegralPosterior(0.0, 1.0, np.inf, 1.0) for _ in range(4)), np.full(4, 0.25))
+    assert equal.effective_size == pytest.approx(4.0)
+    assert 1.0 < mixture().effective_size < 4.0

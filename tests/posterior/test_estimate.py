@@ -64,3 +64,11 @@ def test_nothing_is_known_of_an_estimate_with_infinite_scales():
     for mean in (-np.inf, 0.0):
         nothing = fwbq.Estimate(mean, np.inf, np.inf)
         assert nothing.interval() == (-np.inf, np.inf) and nothing.quantile(0.5) == mean and nothing.sd == np.inf
+
+
+def test_nothing_is_beyond_the_bounds():
+    estimate = fwbq.Estimate(0.3, 0.2, 0.4, lower=0.0, upper=1.0)
+    free = fwbq.Estimate(0.3, 0.2, 0.4)
+    assert estimate.cdf(-1e-9) == 0.0 and estimate.cdf(1.0) == estimate.cdf(2.0) == 1.0
+    inside = np.array([0.0, 0.2, 0.3, 0.7, 0.999])
+    np.testing.assert_array_equal(estimate.cdf(inside), free.cdf(inside))

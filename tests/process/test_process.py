@@ -13,8 +13,9 @@ from fwbq.kernels import Differences
 from fwbq.posterior import AveragedPosterior, IntegralPosterior
 from fwbq.process import FAMILIES, LengthscalePrior, Objective, Regression
 from fwbq.process.basis import basis_functions
+from fwbq.process.families import ANOVA
 from fwbq.process.likelihood import JITTER
-from fwbq.process.search import MEMBERS, _Peak
+from fwbq.process.search import MEMBERS, _members, _Peak
 
 ALL = [*process.FAMILIES, process.ANOVA, *process.SCALE_MIXTURES]
 X = np.random.default_rng(0).uniform(size=(9, 2))
@@ -100,6 +101,27 @@ def test_objective_is_likelihood_and_prior_with_their_gradient(family, mean, noi
     assert value == pytest.approx(direct(theta), rel=1e-9) == objective.value(theta)
     for i, h in enumerate(1e-5 * np.eye(len(theta))):
         assert gradient[i] == pytest.approx((direct(theta + h) - direct(theta - h)) / 2e-5, rel=2e-4, abs=2e-4)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_curvature_is_minus_the_second_derivative(weighted):
+    """Against second differences of the value; one-sided differences of a weighted family are less accurate."""
+    prior = LengthscalePrior(np.full(X.shape[1], 0.7))
+    family = ANOVA if weighted else FAMILIES[1]
+    objective = Objective(family, prior, Differences.of(X), F - F[0], np.ones((len(X), 1)))
+    theta = objective.location + 0.1
+    p, h = len(theta), 1e-3
+    unit = h * np.eye(p)
+    expected = np.array([
+        [
+            -sum(s * t * objective.value(theta + s * unit[i] + t * unit[j]) for s in (1, -1) for t in (1, -1))
+            / (4.0 * h**2)
+            for j in range(p)
+        ]
+        for i in range(p)
+    ])  # fmt: skip
+    found = objective.curvature(theta)
+    np.testing.assert_allclose(found, expected, atol=0.02 * np.abs(expected).max())
 
 
 def test_objective_is_stationary_at_its_maximum():
@@ -385,6 +407,37 @@ def test_draws_have_the_density_that_their_weights_assume():
     assert len(set(lengths)) == len(lengths)
     assert max(lengths) > 0.58 * np.exp(4.0)
     assert 1.0 <= found.effective_size <= process.DRAWS + 0.5
+
+
+def test_members_of_each_family_share_its_probability():
+    """Levels of the cumulated weights of the family are evenly spaced: no member is off by more than half a step."""
+    rng = np.random.default_rng(0)
+    first, second = FAMILIES[:2]
+    draws = [
+        (0.0, family, theta) for family, size in ((first, 30), (second, 20)) for theta in rng.normal(size=(size, 1))
+    ]
+    w = rng.exponential(size=50) * np.where(np.arange(50) < 30, 1.0, 4.0)
+    w[3] = w[:30].sum()  # stands for more than one level
+    w /= w.sum()
+    members = _members(draws, w, 1)
+    for family in (first, second):
+        own = np.array([draw[1] is family for draw in draws])
+        share, count = w[own].sum(), max(1, round(MEMBERS * w[own].sum()))
+        lengths = np.exp([float(draw[2][0]) for draw in draws])
+        chosen = [(m.kernel.lengthscale[0], m.weight) for m in members if m.family is family]
+        assert sum(weight for _, weight in chosen) == pytest.approx(share, rel=1e-12)
+        times = np.array([weight for _, weight in chosen]) * count / share
+        np.testing.assert_allclose(times, np.round(times), atol=1e-9)
+        for t in lengths[own]:
+            below = sum(weight for length, weight in chosen if length <= t * (1.0 + 1e-12))
+            assert abs(below - w[own & (lengths <= t)].sum()) <= 0.5 * share / count + w[own].max() + 1e-12
+
+
+def test_the_prior_of_a_peak_is_a_density(one_length):
+    objective = one_length[2]
+    peak = _Peak(objective, np.zeros(len(objective.precision)), 0.0)
+    expected = stats.multivariate_normal(cov=np.linalg.inv(objective.precision)).logpdf(np.zeros(len(peak.theta)))
+    assert peak.log_normaliser == pytest.approx(expected, rel=1e-12)
 
 
 def test_members_are_probabilities_in_order():

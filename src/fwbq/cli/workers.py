@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -18,6 +20,9 @@ from ..evaluation import pool
 
 #: Seconds to wait for a scheduler to answer.
 _PATIENCE = 10
+#: Code that each worker of a cluster on this machine begins with: Ctrl-C, which a terminal sends to all processes, is
+#: handled by the process that gave the work out.
+_LEAVE_INTERRUPTIONS_TO_THE_PARENT = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 
 
 @contextmanager
@@ -44,10 +49,15 @@ def executor(workers: int = 1, dask: str | None = None) -> Iterator[Executor | N
     distributed = _extras.load("distributed", "dask", "`dask`")
     if dask == "local":
         cluster = distributed.LocalCluster(
-            n_workers=count if count > 1 else os.cpu_count(), threads_per_worker=1, dashboard_address=None
-        )
+            n_workers=count if count > 1 else os.cpu_count(), threads_per_worker=1, dashboard_address=None,
+            preload=[_LEAVE_INTERRUPTIONS_TO_THE_PARENT],
+        )  # fmt: skip
         with cluster, distributed.Client(cluster) as client:
-            yield client.get_executor()
+            try:
+                yield client.get_executor()
+            except BaseException:
+                _end(cluster)
+                raise
         return
     if count != 1:
         raise ValueError(
@@ -55,6 +65,16 @@ def executor(workers: int = 1, dask: str | None = None) -> Iterator[Executor | N
         )
     with _connected(distributed, dask) as client:
         yield client.get_executor()
+
+
+def _end(cluster: Any) -> None:
+    """End the workers of a cluster on this machine at once; Dask would wait four seconds for what they are doing."""
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # it would tell of every connection that breaks
+    for nanny in cluster.workers.values():
+        nanny.auto_restart = False
+        if nanny.pid is not None:
+            with suppress(ProcessLookupError):
+                os.kill(nanny.pid, signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
 
 
 def _connected(distributed: ModuleType, address: str) -> Any:

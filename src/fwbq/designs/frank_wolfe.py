@@ -46,7 +46,7 @@ STEPS: dict[str, StepSize | None] = {"herding": OpenLoop(1.0), "open-loop": Open
 
 def chosen_point(potential: Potential, choice: int | ArrayLike, name: str) -> tuple[FloatArray, int]:
     """Return the point (d,) and its row in the candidates (-1 if it is none) for an index or a point."""
-    if isinstance(choice, int) or np.ndim(choice) == 0:
+    if np.ndim(choice) == 0:
         row = _validate.index(choice, name, len(potential.candidates))
         return potential.candidates[row], row
     point = _validate.vector(np.ravel(choice), name, potential.embedding.dim)

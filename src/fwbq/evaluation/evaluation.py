@@ -43,6 +43,10 @@ class Evaluation:
     gradient : bool
         Whether f returns pairs (values (n,), gradients (n, d)), or for one point (value, gradient (d,)). A gradient
         that is not finite is kept as NaN; a value that is not finite is a failure, as without gradients.
+    recheck : bool, optional
+        Whether the first point is evaluated once more at the end, and a warning says when the value has changed: f then
+        drifts, is random, or depends on its calls before. None does so when at least 100 points were evaluated. The
+        second value is not used, recorded or counted.
 
     Examples
     --------
@@ -64,6 +68,7 @@ class Evaluation:
     timeout: float | None = None
     progress: bool | Progress | None = None
     gradient: bool = False
+    recheck: bool | None = None
 
     def __post_init__(self) -> None:
         _frozen.freeze(
@@ -75,6 +80,7 @@ class Evaluation:
             on_error=_validate.choice(self.on_error, "on_error", ("raise", "skip")),
             timeout=None if self.timeout is None else _validate.positive(self.timeout, "timeout"),
             gradient=_validate.flag(self.gradient, "gradient"),
+            recheck=None if self.recheck is None else _validate.flag(self.recheck, "recheck"),
         )
 
     def seed(self, rng: Any) -> Any:

@@ -22,7 +22,7 @@ from .batch import Batch
 from .evaluation import Evaluation
 from .evaluations import Evaluations, Returns
 from .executors import Workers, check_travels
-from .failures import Failure, written
+from .failures import EvaluationError, Failure, written
 from .journal import Journal, point_keys
 from .journal_file import JournalError
 from .known import Known
@@ -31,6 +31,14 @@ from .tags import function_identity
 
 FloatArray = NDArray[np.float64]
 _log = logging.getLogger(__name__)
+
+#: Evaluations from which on one more is no expense, and is made to see whether f still returns the same.
+_ENOUGH_TO_RECHECK = 100
+#: Relative difference of two values at a point that counts as none: a matrix product rounds differently for one row
+#: than for many, in single precision by up to about 1e-7 for each factor of ten that cancels.
+_SAME = 1e-6
+#: The same, relative to the largest value of the first batch: near a zero of f all digits of a value may be rounding.
+_ROUNDED = 1e-12
 
 
 class Evaluator:
@@ -63,7 +71,7 @@ class Evaluator:
         A point (d,) as messages show it; by default its coordinates.
     **options
         Fields of `Evaluation`: `executor`, `journal`, `tag`, `version`, `vectorized`, `on_error`, `timeout`,
-        `progress`, `gradient`. They take the place of those of `evaluation`.
+        `progress`, `gradient`, `recheck`. They take the place of those of `evaluation`.
 
     Raises
     ------
@@ -145,6 +153,7 @@ class Evaluator:
         self.in_flight = None if in_flight is None else _validate.count(in_flight, "in_flight")
         self.n_new = 0
         self.n_reused = 0
+        self._first: tuple[FloatArray, FloatArray, float] | None = None  # a point, its row, the largest value beside it
         check_travels(f, self.how.executor)
         self._workers = None if self.how.executor is None else Workers(self.how.executor)
         self._opening = self.vectorized is None
@@ -230,9 +239,58 @@ class Evaluator:
         reused = len(x) - batch.n_new - len(failures)
         self.n_new += batch.n_new
         self.n_reused += reused
+        if self._first is None and len(failures) < len(x):
+            i = next(i for i, key in enumerate(keys) if key in known.values)
+            magnitudes = np.abs(rows[np.isfinite(rows)])
+            self._first = x[i : i + 1], np.array(rows[i]), float(np.max(magnitudes, initial=0.0))
         _log.info("%d points: %d evaluated, %d known before, %d failed", len(x), batch.n_new, reused, len(failures))
         returns = self.returns
         return Evaluations(x, returns.values(rows), batch.n_new, reused, failures, returns.gradients(rows))
+
+    @users_blas_threads
+    def recheck(self, evaluated: int | None = None) -> str | None:
+        """Evaluate the first point once more, where `Evaluation.recheck` says so.
+
+        Parameters
+        ----------
+        evaluated : int, optional
+            Evaluations that the run has made; by default those of this evaluator.
+
+        Returns
+        -------
+        str or None
+            What is wrong with f, in words; None when it returned the same value, or was not called.
+        """
+        wanted = self.how.recheck
+        if wanted is None:
+            wanted = (self.n_new if evaluated is None else evaluated) >= _ENOUGH_TO_RECHECK
+        if self._first is None or not wanted:
+            return None
+        x, before, largest = self._first
+        again = Known(self.returns)  # without the journal: the second value is not recorded
+        batch = Batch(self, again, self._workers, x, point_keys(x), opening=False)
+        point = self.where(x[0])
+        try:
+            batch.run(Progress(enabled=False))
+        except EvaluationError as error:
+            return f"{self.called} failed at {point} at the end of the run ({error.failures[0].reason}), not before"
+        if again.failed:
+            (failure,) = again.failed.values()
+            return f"{self.called} failed at {point} at the end of the run ({failure.reason}), not before"
+        (now,) = again.values.values()
+        old, new = np.atleast_1d(self.returns.values(before)), np.atleast_1d(self.returns.values(now))
+        if old.shape == new.shape:
+            with np.errstate(invalid="ignore"):
+                allowed = _SAME * np.maximum(np.abs(old), np.abs(new)) + _ROUNDED * largest
+                differs = (old != new) & ~(np.abs(old - new) <= allowed)
+            if not differs.any():
+                return None
+            old, new = old[differs], new[differs]
+        return (
+            f"{self.called} is not a function of the point alone: at {point} it returned {old[0]:.10g} at the "
+            f"beginning and {new[0]:.10g} at the end of the run. It drifts, is random, or depends on its calls before, "
+            "which the stated error does not include: let it depend on its argument only"
+        )
 
     def meanwhile(self, what: str, size: int) -> AbstractContextManager[None]:
         """Say on the progress bar, if there is one, what is computed between evaluations: see `Progress.meanwhile`."""

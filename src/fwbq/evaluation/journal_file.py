@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .. import _validate
+from .. import _validate, _warnings
 from .identity import canonical, differences, digest
 
 _APPLICATION_ID = 0x66776271  # the letters "fwbq", in SQLite's own field for "whose file is this"
@@ -64,6 +64,8 @@ _MEANINGS = {
     "SQLITE_BUSY": "another process keeps it locked; wait for that process, or raise `timeout`",
     "SQLITE_PROTOCOL": "it cannot be locked; keep the journal on a local disk, not on a network file system",
     "SQLITE_CORRUPT": "the file is damaged; move it away (`sqlite3 FILE .recover` may save what is left)",
+    # Of statements that never change: a table or a column that they name is not there.
+    "SQLITE_ERROR": "the file is damaged; move it away (`sqlite3 FILE .recover` may save what is left)",
     "SQLITE_NOTADB": "the file is not a journal (not an SQLite database); it was left as it is",
     "SQLITE_IOERR": "the disk reports an error; check its space, its quota and its health",
 }
@@ -149,17 +151,42 @@ class JournalFile:
                 self._upgrade(connection)
             # A write that changes nothing: a read-only file is found out now, not with the first result.
             connection.execute("UPDATE meta SET value = value")
+        self._check()
         with self.explained("cannot be read"):
             stored = dict(self.connection().execute("SELECT key, value FROM meta"))
-            damage = self.connection().execute("PRAGMA quick_check(1)").fetchone()[0]
-        if damage != "ok":
-            raise self.damaged(damage)
-        text = stored.get("identity", "")
+        text = str(stored.get("identity", ""))
         if hashlib.sha256(text.encode()).hexdigest() != stored.get("digest"):
             raise self.damaged("the identity of the problem does not fit its checksum")
         self.identity: dict[str, Any] = json.loads(text)
         if identity is not None and canonical(identity) != text:
             raise self._another_problem(json.loads(canonical(identity)))
+
+    def _check(self) -> None:
+        """Refuse a file whose tables are damaged; make a damaged index, by which points are found, anew.
+
+        The whole check, not the quick one: a point that the index has lost would be evaluated again without a word. It
+        takes 2 s for a million rows.
+        """
+        damage = self._damage()
+        if damage is None:
+            return
+        try:
+            with self.transaction("cannot be mended") as connection:
+                connection.execute("REINDEX")
+        except JournalError as error:
+            raise self.damaged(damage) from error
+        if self._damage() is not None:
+            raise self.damaged(damage)
+        _warnings.warn(
+            f"journal {str(self.path)!r} was damaged ({damage}) and has been mended: an evaluation that was lost is "
+            "made again, every other one is kept. Check the disk."
+        )
+
+    def _damage(self) -> str | None:
+        """Return what SQLite finds wrong with the file; None when that is nothing."""
+        with self.explained("cannot be read"):
+            found = str(self.connection().execute("PRAGMA integrity_check(1)").fetchone()[0])
+        return None if found == "ok" else found
 
     def _another_problem(self, identity: dict[str, Any]) -> JournalError:
         found = list(differences(self.identity, identity))
@@ -260,6 +287,8 @@ class JournalFile:
             raise self.damaged(f"a text in it cannot be read: {error}") from error
         except sqlite3.Error as error:
             name = getattr(error, "sqlite_errorname", "")
+            if "Could not decode to UTF-8" in str(error):  # Python's words; bytes whose type was changed to text
+                raise self.damaged("a text in it cannot be read") from error
             meaning = next((text for key, text in _MEANINGS.items() if name.startswith(key)), "SQLite failed")
             raise JournalError(f"journal {str(self.path)!r} {what}: {meaning} ({error})") from error
 
@@ -273,7 +302,7 @@ class JournalFile:
                 yield connection
                 connection.execute("COMMIT")
             except BaseException:
-                if connection.in_transaction:
+                if self._connection is connection and connection.in_transaction:  # it may be closed by now
                     connection.execute("ROLLBACK")
                 raise
 

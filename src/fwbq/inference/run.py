@@ -397,6 +397,23 @@ class EvidenceRun:
         with self._lock:
             return self._current().ending(reason, tol)
 
+    def release(self) -> None:
+        """Forget the result that was computed last, most of whose memory are its nodes; `result` computes it anew.
+
+        Examples
+        --------
+        >>> import numpy as np, fwbq
+        >>> run = fwbq.EvidenceRun(fwbq.Gaussian([0.0], [[1.0]]), n=10, rng=0)
+        >>> x = run.ask()
+        >>> run.tell(x, -x[:, 0] ** 2)
+        >>> before = run.result().log_evidence
+        >>> run.release()
+        >>> run.result().log_evidence == before
+        True
+        """
+        with self._lock:
+            self._answer = None
+
     def _current(self) -> Evidence:
         """Return the evidence given all values, computed once for each number of them and of failures."""
         state = self.n_evaluations, int(self._data.failed.sum())

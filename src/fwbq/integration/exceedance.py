@@ -230,11 +230,15 @@ def integrate_exceedance(
             if reason is None and (asked >= limit or not len(points)):
                 every = isinstance(measure, Empirical) and not len(points)
                 reason = Reason.EXHAUSTED if every else Reason.BUDGET if tol is None else Reason.NOT_REACHED
+        changed = evaluate.recheck()
     known, values = run.data
     if len(known) < 3:
         raise ValueError(f"`n` must be at least 3 for a probability, and {len(known)} values are known: raise `n`")
     found = event.conclude(model, known, values)
-    status = "; ".join(filter(None, [reason.sentence(n=asked, tol=tol), f"points chosen for {event}", found.status]))
+    notes = [reason.sentence(n=asked, tol=tol), f"points chosen for {event}", found.status, changed]
+    status = "; ".join(filter(None, notes))
+    if changed is not None:
+        _warnings.warn(changed)
     skipped = asked - len(known)
     if skipped:
         _warnings.warn(f"f failed at {skipped} of {asked} points, which were skipped")

@@ -151,6 +151,7 @@ def integrate_on_net(
             if reached or size == limit:
                 break
             size *= 2
+        changed = evaluate.recheck()
     reason = Reason.BUDGET if tol is None else Reason.TOLERANCE if reached else Reason.NOT_REACHED
     ended = reason.sentence(n=size, tol=tol)
     if limit < most and not reached:
@@ -159,7 +160,9 @@ def integrate_on_net(
         _warnings.warn(f"f failed at {sample.n_skipped} of {size} points, which were skipped")
     if not reason.success:
         _warnings.warn(ended)
-    return sample.result(found, sample.status(ended, why), reason)
+    if changed is not None:
+        _warnings.warn(changed)
+    return sample.result(found, "; ".join(filter(None, [sample.status(ended, why), changed])), reason)
 
 
 def _largest_net(most: int) -> int:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _html, _validate
 from .._reason import Reason
+from .._threads import one_blas_thread
 from ..kernels import Kernel
 from ..posterior import AveragedPosterior, ColumnPosteriors, IntegralPosterior, stated, written
 from ..rules import Rule
@@ -156,6 +157,7 @@ class IntegrationResult:
         return pd.DataFrame(columns)
 
     @cached_property
+    @one_blas_thread
     def process(self) -> FittedProcess:
         """The process on f, given its values: the distribution of f at any point, and draws of whole functions.
 
@@ -163,6 +165,7 @@ class IntegrationResult:
         """
         return self._some_model().fitted(self.points, self.values)
 
+    @one_blas_thread
     def at(self, n: int) -> IntegrationResult:
         """Return what the first `n` evaluations alone would have given.
 
@@ -186,6 +189,7 @@ class IntegrationResult:
 
         return Functionals(self)
 
+    @one_blas_thread
     def variance(self) -> Estimate:
         r"""Return the variance of f under the measure, :math:`\int f^2\,dp - (\int f\,dp)^2`, with its error.
 
@@ -205,6 +209,7 @@ class IntegrationResult:
         """
         return self._functionals.variance()
 
+    @one_blas_thread
     def std(self) -> Estimate:
         """Return the standard deviation of f under the measure, with its error; see :meth:`variance`.
 
@@ -212,6 +217,7 @@ class IntegrationResult:
         """
         return self._functionals.std()
 
+    @one_blas_thread
     def probability(self, *, above: float | None = None, below: float | None = None) -> Estimate:
         """Return the probability that f is above, or below, a threshold, with its error; see :meth:`variance`.
 
@@ -233,6 +239,7 @@ class IntegrationResult:
         """
         return self._functionals.probability(above, below)
 
+    @one_blas_thread
     def quantile(self, q: float) -> Estimate:
         """Return the value that f stays below with probability `q`, with its error; see :meth:`variance`.
 
@@ -243,6 +250,7 @@ class IntegrationResult:
         """
         return self._functionals.quantile(q)
 
+    @one_blas_thread
     def sobol(self, names: Sequence[str] | None = None) -> SobolIndices:
         """Return how much of the variance of f each input makes: first-order and total Sobol indices.
 
@@ -267,6 +275,7 @@ class IntegrationResult:
         """Draw the Sobol indices as bars with their 95 % intervals; see :func:`fwbq.plots.sobol`."""
         return self.sobol(names).plot(ax)
 
+    @one_blas_thread
     def plot_effects(self, axes: Any = None, *, names: Sequence[str] | None = None) -> list[Axes]:
         """Draw the mean of f against each input, the others varying, with bands; see :func:`fwbq.plots.effects`."""
         from ..plots import effects

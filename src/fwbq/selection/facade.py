@@ -46,6 +46,7 @@ def compare_models(
     vectorized: bool | None = None,
     on_error: Literal["raise", "skip"] = "raise",
     timeout: float | None = None,
+    recheck: bool | None = None,
     rng: Any = None,
     progress: bool | None = None,
 ) -> Comparison:
@@ -112,6 +113,8 @@ def compare_models(
         which one of them fails is skipped for all.
     timeout : float, optional
         Seconds that one evaluation may take.
+    recheck : bool, optional
+        Whether one point of the first round is evaluated once more at the end, as for :func:`fwbq.integrate`.
     rng : optional
         Seeds the points of each model and the draws of :meth:`Comparison.probabilities`. With a journal the default is
         0, because a restart must ask for the same points.
@@ -153,7 +156,7 @@ def compare_models(
         raise ValueError("`models` is empty: give a mapping of names to fwbq.Model(log_integrand, measure)")
     how = Evaluation(
         executor=checked_executor(executor), journal=journal, tag=tag, version=version, vectorized=vectorized,
-        on_error=on_error, timeout=timeout, progress=progress,
+        on_error=on_error, timeout=timeout, progress=progress, recheck=recheck,
     )  # fmt: skip
     options = Options(
         n=n, stop=stop, tol=tol, stages=stages, prior=prior, evidence=evidence, kernel=kernel, amplitude=amplitude,

@@ -26,7 +26,7 @@ LEAST = 3  # points: an amplitude and a constant are learnt from them, and one d
 NEVER = -1e6
 #: The options of an evaluation that a comparison has, whatever its models are; `tag` and `vectorized` belong to models
 #: that are given as functions.
-_CALLS = ("executor", "journal", "version", "on_error", "timeout", "progress")
+_CALLS = ("executor", "journal", "version", "on_error", "timeout", "progress", "recheck")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

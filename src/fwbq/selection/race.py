@@ -78,6 +78,7 @@ def compare_families(
                 bar.advance(race.history[-1].n - bar.done)
                 if over:
                     break
+            race.recheck()
         except KeyboardInterrupt as stop:
             stop.add_note(what_is_kept(race.finished, options.evaluation.journal))
             raise
@@ -114,6 +115,7 @@ class Race:
         self.history: list[Stage] = []
         self._points = np.zeros(len(self.names), dtype=np.intp)
         self._spent = 0
+        self._calls = _Calls()
         self._end = self._budget_end
         self._screened = [
             (runner, known)
@@ -165,9 +167,15 @@ class Race:
             return False
         return self._judge(taken)
 
+    def recheck(self) -> None:
+        """Warn when the first point that was evaluated has another value now."""
+        changed = self._calls.recheck()
+        if changed is not None:
+            _warnings.warn(changed)
+
     def _evaluate(self, size: int, how: Evaluation) -> int:
         """Bring the models in contention to `size` points, and note the state; return the evaluations it took."""
-        taken = [runner.extend(size, _evaluation(k, how)) for k, runner in enumerate(self.runners)]
+        taken = [runner.extend(size, self._calls.of_family(k, how)) for k, runner in enumerate(self.runners)]
         self._spent += sum(taken)
         contenders = sum(len(runner.active) for runner in self.runners)
         for runner, new in zip(self.runners, taken, strict=True):
@@ -366,30 +374,43 @@ def _identity(grouped: Sequence[Family], version: str) -> dict[str, Any]:
     }
 
 
-def _evaluation(number: int, how: Evaluation) -> Evaluate:
-    """Return how family `number` evaluates a function of points; other models are another series of the journal."""
-    how = replace(how, vectorized=True, progress=False)
+class _Calls:
+    """How families evaluate their functions; remembers the first batch, to look at the end whether it still holds."""
 
-    def evaluate(function: Block | Numbered, points: Array) -> tuple[Array, NDArray[np.bool_]]:
-        which = function.which if isinstance(function, Block) else None
-        gradient = isinstance(function, Numbered) and function.gradient
-        series = "own" if which is None else hashlib.sha256(which.astype(np.int64).tobytes()).hexdigest()[:16]
-        with Evaluator(
-            function, points.shape[1], how, series=f"{number}:{series}", minus_infinity=True,
-            called="the log integrand", where=function.where, gradient=gradient,
-        ) as evaluator:  # fmt: skip
-            try:
-                done = evaluator(points)
-            except EvaluationError as error:
-                raise function.named(error) from error.__cause__
-        if which is not None:
-            return done.values.reshape(len(points), -1), done.kept
-        # The first column of a gradient belongs to the number of the model.
-        return done.values if done.gradients is None else np.column_stack(
-            [done.values, done.gradients[:, 1:]]
-        ), done.kept
+    def __init__(self) -> None:
+        self._first: Evaluator | None = None
+        self._n_new = 0
 
-    return evaluate
+    def recheck(self) -> str | None:
+        """Return what is wrong with a function that returns other values now; see `Evaluator.recheck`."""
+        return None if self._first is None else self._first.recheck(self._n_new)
+
+    def of_family(self, number: int, how: Evaluation) -> Evaluate:
+        """Return how family `number` evaluates a function of points; other models are another series of the journal."""
+        how = replace(how, vectorized=True, progress=False)
+
+        def evaluate(function: Block | Numbered, points: Array) -> tuple[Array, NDArray[np.bool_]]:
+            which = function.which if isinstance(function, Block) else None
+            gradient = isinstance(function, Numbered) and function.gradient
+            series = "own" if which is None else hashlib.sha256(which.astype(np.int64).tobytes()).hexdigest()[:16]
+            with Evaluator(
+                function, points.shape[1], how, series=f"{number}:{series}", minus_infinity=True,
+                called="the log integrand", where=function.where, gradient=gradient,
+            ) as evaluator:  # fmt: skip
+                try:
+                    done = evaluator(points)
+                except EvaluationError as error:
+                    raise function.named(error) from error.__cause__
+            self._first = self._first or evaluator
+            self._n_new += done.n_new
+            if which is not None:
+                return done.values.reshape(len(points), -1), done.kept
+            # The first column of a gradient belongs to the number of the model.
+            return done.values if done.gradients is None else np.column_stack(
+                [done.values, done.gradients[:, 1:]]
+            ), done.kept
+
+        return evaluate
 
 
 def _decided(evidences: Evidences, log_prior: Array, best: int, chance: float, options: Options) -> str | None:
