@@ -221,17 +221,18 @@ def print_ranking(found: Comparison) -> None:
         say_wrapped(sentence)
     say()
     frame = found.to_frame().head(_SHOWN)
+    leading = frame.to_dict(orient="records")
     evidences = map(words.log_evidence, frame["log_evidence"].tolist(), frame["log_evidence_sd"].tolist())
     rows = [
         [
-            shorten(str(r.model)),
-            _share(r.probability),
-            _share(r.q95) if r.q95 < _SMALL else f"{r.q05:.3f} to {r.q95:.3f}",
-            _share(r.map_probability),
+            shorten(str(row["model"])),
+            _share(row["probability"]),
+            _share(row["q95"]) if row["q95"] < _SMALL else f"{row['q05']:.3f} to {row['q95']:.3f}",
+            _share(row["map_probability"]),
             evidence,
-            f"{r.evaluations}",
+            f"{row['evaluations']}",
         ]
-        for r, evidence in zip(frame.itertuples(), evidences, strict=True)
+        for row, evidence in zip(leading, evidences, strict=True)
     ]
     columns = ["model", "probability", "90 % range", "P(MAP)", "log evidence", "points"]
     table(f"The leading {len(rows)} of {found.n_models:,} models", columns, rows)
