@@ -86,7 +86,7 @@ def test_the_integral_of_exp_of_a_process():
 def test_the_difference_widens():
     posterior = AveragedPosterior((IntegralPosterior(1.0, 0.4, np.inf, 1.0),), np.array([1.0]))
     peak = Peak(50, 0.8, 1.0, 1.1)
-    assert peak.widened(posterior).sd == pytest.approx(0.5)
+    assert posterior.widened(peak.sd).sd == pytest.approx(0.5)
     assert "5 of 50 values make 80% of their sum" in str(peak)
 
 

@@ -38,6 +38,6 @@ def test_the_scale_of_the_answer_does_not_matter():
 
 def test_the_difference_is_added_to_the_error_up_to_a_limit():
     posterior = AveragedPosterior((IntegralPosterior(1.0, 0.3, np.inf, 1.0),), np.ones(1))
-    wider = Skew(1.0, 1.4, 10.0).widened(posterior)
+    wider = posterior.widened(Skew(1.0, 1.4, 10.0).sd)
     assert wider.sd == pytest.approx(0.5) and wider.mean == 1.0
     assert Skew(1.0, 1e9, 0.5).sd == MOST_ERRORS * 0.5

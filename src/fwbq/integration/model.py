@@ -230,14 +230,14 @@ class KernelModel:
             each = [self._average(x, column, self._fit(x, column, draws=DRAWS, staged=False)) for column in columns]
             peaks = [self._peak(points, column, part) for column, part in zip(columns, each, strict=True)]
             posterior = ColumnPosteriors(
-                tuple(part if peak is None else peak.widened(part) for part, peak in zip(each, peaks, strict=True))
+                tuple(part if peak is None else part.widened(peak.sd) for part, peak in zip(each, peaks, strict=True))
             )
             found = self._fit(x, values, draws=0)
         else:
             found = self._fit(x, values, draws=DRAWS)
             average = self._average(x, values, found)
             peaks = [self._peak(points, values, average)] if values.ndim == 1 else []
-            posterior = average if not peaks or peaks[0] is None else peaks[0].widened(average)
+            posterior = average if not peaks or peaks[0] is None else average.widened(peaks[0].sd)
         embedding = self.original_embedding(found.kernel)
         rule = bayes_rule(embedding, points, prior_mean=self.prior_mean)
         posterior = widened(posterior, values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from .. import process
 from .._quasi_random import quasi_random
 from ..measures import Measure
-from ..posterior import AveragedPosterior
 from ..process import EXPANDED
 from .fitted import Conditioned, FittedProcess
 
@@ -114,11 +113,6 @@ class Peak:
             f"{self.by_logarithms:.3g}. The interval is widened accordingly; pass the logarithm of f to "
             "`fwbq.evidence`, which is made for such integrands"
         )
-
-    def widened(self, posterior: AveragedPosterior) -> AveragedPosterior:
-        """Return the posterior of one integral with `sd` added to its scale in quadrature."""
-        parts = [replace(part, scale=np.hypot(part.scale, self.sd)) for part in posterior.components]
-        return replace(posterior, components=tuple(parts))
 
 
 def find_peak(

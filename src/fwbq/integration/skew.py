@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import process
 from ..measures import Measure
-from ..posterior import AveragedPosterior
 from ..process import log_density_left_out
 from .fitted import FittedProcess
 from .peak import FEWEST, integral_of_exp, leading
@@ -74,11 +73,6 @@ class Skew:
             "the values are positive and skewed, and values that are left out are more probable under a process on the "
             f"logarithms, whose integral is {self.by_logarithms:.3g}; the interval is widened accordingly"
         )
-
-    def widened(self, posterior: AveragedPosterior) -> AveragedPosterior:
-        """Return the posterior of one integral with `sd` added to its scale in quadrature."""
-        parts = [replace(part, scale=np.hypot(part.scale, self.sd)) for part in posterior.components]
-        return replace(posterior, components=tuple(parts))
 
 
 def find_skew(

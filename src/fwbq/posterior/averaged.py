@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -43,6 +43,17 @@ class AveragedPosterior(Shown):
 
     def __post_init__(self) -> None:
         _frozen.freeze(self, weights=_frozen.readonly(_validate.simplex(self.weights, "weights")))
+
+    def widened(self, sd: float) -> AveragedPosterior:
+        """Return the posterior with a further standard deviation added to the scale of each component in quadrature.
+
+        Parameters
+        ----------
+        sd : float
+            What is not known beside what the posterior says.
+        """
+        parts = [replace(part, scale=np.hypot(part.scale, sd)) for part in self.components]
+        return replace(self, components=tuple(parts))
 
     def _average(self, name: str) -> Any:
         first, *others = (getattr(component, name) for component in self.components)
