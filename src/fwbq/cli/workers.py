@@ -49,7 +49,8 @@ def executor(workers: int = 1, dask: str | None = None) -> Iterator[Executor | N
     distributed = _extras.load("distributed", "dask", "`dask`")
     if dask == "local":
         cluster = distributed.LocalCluster(
-            n_workers=count if count > 1 else os.cpu_count(), threads_per_worker=1, dashboard_address=None,
+            n_workers=count if count > 1 else os.cpu_count(), threads_per_worker=1,
+            dashboard_address="127.0.0.1:0",  # any free port: the usual one may be another cluster's
             preload=[_LEAVE_INTERRUPTIONS_TO_THE_PARENT],
         )  # fmt: skip
         with cluster, distributed.Client(cluster) as client:
