@@ -47,8 +47,10 @@ PAGE = Path(__file__).parents[1] / "docs" / "faults.md"
 COUNT, QUICK_COUNT = 5000, 200
 #: Seconds after which a run counts as hanging; undisturbed it takes at most one.
 PATIENCE = 60
-#: Verdicts: the first two pass.
-SAME, RESUMED, FAILED = "same bits", "error, then same bits", "failed"
+#: Verdicts: the first two pass. An error that says something else than what happened misleads, but nobody takes it for
+#: an answer: it is counted by itself.
+SAME, RESUMED, UNCLEAR, FAILED = "same bits", "error, then same bits", "unclear error, then same bits", "failed"
+VERDICTS = (SAME, RESUMED, UNCLEAR, FAILED)
 #: Lines after the beginning of a call, at most, before which an exception is raised.
 _LINES = 12
 
@@ -283,7 +285,7 @@ def judge(
         Where it happened, once it has.
     """
     right = truth(name)
-    words = ""
+    words, verdict = "", SAME
     try:
         with _limited():
             if disturbed() != right:
@@ -291,9 +293,7 @@ def judge(
     except HangError as error:
         return Outcome(fault, name, seed, place(), FAILED, _said(error))
     except BaseException as error:  # an interruption is what was injected
-        words = _said(error)
-        if not isinstance(error, expected):
-            return Outcome(fault, name, seed, place(), FAILED, f"not a clear error: {words}")
+        words, verdict = _said(error), RESUMED if isinstance(error, expected) else UNCLEAR
     left = [path.name for path in folder.iterdir() if path.name.endswith(".tmp")]
     if left:
         return Outcome(fault, name, seed, place(), FAILED, f"left {left[0]} behind")
@@ -304,7 +304,7 @@ def judge(
         return Outcome(fault, name, seed, place(), FAILED, f"the repetition raised {_said(error)}; before: {words}")
     if again != right:
         return Outcome(fault, name, seed, place(), FAILED, f"the repetition has other bits; before: {words}")
-    return Outcome(fault, name, seed, place(), RESUMED if words else SAME, words)
+    return Outcome(fault, name, seed, place(), verdict, words)
 
 
 # -- faults -----------------------------------------------------------------------------------------------------------
@@ -682,8 +682,8 @@ def table(outcomes: Sequence[Outcome]) -> pd.DataFrame:
     counts = Counter((each.fault, each.verdict) for each in outcomes)
     faults = [fault for fault in FAULTS if any(each.fault == fault for each in outcomes)]
     rows = [
-        {"fault": fault, "injected": sum(counts[fault, verdict] for verdict in (SAME, RESUMED, FAILED))}
-        | {verdict: counts[fault, verdict] for verdict in (SAME, RESUMED, FAILED)}
+        {"fault": fault, "injected": sum(counts[fault, verdict] for verdict in VERDICTS)}
+        | {verdict: counts[fault, verdict] for verdict in VERDICTS}
         for fault in faults
     ]
     total = pd.DataFrame(rows)
@@ -696,9 +696,9 @@ def markdown(outcomes: Sequence[Outcome]) -> str:
     counted = table(outcomes)
     lines = ["| " + " | ".join(counted.columns) + " |", "|---" * len(counted.columns) + "|"]
     lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in counted.itertuples(index=False)]
-    failed = [each for each in outcomes if each.verdict == FAILED]
+    failed = [each for each in outcomes if each.verdict in (UNCLEAR, FAILED)]
     if failed:
-        lines += ["", "Failures:", "", "| fault | run | seed | place | what |", "|---|---|---|---|---|"]
+        lines += ["", "What did not pass:", "", "| fault | run | seed | place | what |", "|---|---|---|---|---|"]
         lines += [f"| {e.fault} | {e.run} | {e.seed} | {e.place} | {_cell(e.words)} |" for e in failed]
     return "\n".join(lines) + "\n"
 

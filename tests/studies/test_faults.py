@@ -37,7 +37,8 @@ def raising(error):
         (lambda: "wrong", lambda: "right", faults.FAILED),
         (lambda: "right", lambda: "wrong", faults.FAILED),
         (raising(KeyboardInterrupt()), lambda: "wrong", faults.FAILED),
-        (raising(IndexError()), lambda: "right", faults.FAILED),
+        (raising(IndexError()), lambda: "right", faults.UNCLEAR),
+        (raising(IndexError()), lambda: "wrong", faults.FAILED),
         (raising(KeyboardInterrupt()), raising(ValueError()), faults.FAILED),
     ],
 )
@@ -102,13 +103,15 @@ def test_tables_count_and_list_failures():
         faults.Outcome("SIGINT", "net", 1, "a.py:3", faults.RESUMED),
         faults.Outcome("SIGINT", "net", 2, "a.py:4", faults.FAILED, "other | bits"),
         faults.Outcome("kill -9", "thin", 3, "", faults.SAME),
+        faults.Outcome("SIGINT", "net", 4, "a.py:5", faults.UNCLEAR, "a riddle"),
     ]
     counted = faults.table(outcomes).set_index("fault")
-    assert counted.loc["SIGINT"].tolist() == [2, 0, 1, 1]
-    assert counted.loc["all"].tolist() == [3, 1, 1, 1]
+    assert counted.loc["SIGINT"].tolist() == [3, 0, 1, 1, 1]
+    assert counted.loc["all"].tolist() == [4, 1, 1, 1, 1]
     text = faults.markdown(outcomes)
     assert "| SIGINT | net | 2 | a.py:4 | other \\| bits |" in text
-    assert "Failures" not in faults.markdown(outcomes[:1])
+    assert "| SIGINT | net | 4 | a.py:5 | a riddle |" in text
+    assert "did not pass" not in faults.markdown(outcomes[:1])
 
 
 def test_the_command_writes_its_tables_and_says_when_a_fault_failed(monkeypatch, tmp_path, capsys):
@@ -118,5 +121,5 @@ def test_the_command_writes_its_tables_and_says_when_a_fault_failed(monkeypatch,
     monkeypatch.setattr(faults, "run", lambda *arguments: [outcome])
     with tempfile.TemporaryDirectory() as out:
         assert faults.main(["--out", out, "--quick", "--write-docs"], page=page) == 1
-    assert "| SIGINT | 1 | 0 | 0 | 1 |" in capsys.readouterr().out
-    assert "| SIGINT | 1 | 0 | 0 | 1 |" in page.read_text()
+    assert "| SIGINT | 1 | 0 | 0 | 0 | 1 |" in capsys.readouterr().out
+    assert "| SIGINT | 1 | 0 | 0 | 0 | 1 |" in page.read_text()
