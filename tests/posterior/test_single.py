@@ -263,7 +263,8 @@ def test_the_calibrated_amplitude_is_no_smaller_than_by_leaving_out():
     by_leaving_out = fwbq.condition(made, values, amplitude="loo").amplitude
     by_likelihood = fwbq.condition(made, values, amplitude="ml").amplitude
     assert by_leaving_out > 2.0 * by_likelihood
-    assert posterior.calibrated(made, values).amplitude >= (1.0 - 1e-12) * by_leaving_out
+    # Leaving out amplifies rounding by the condition of the matrix with its jitter, up to 1e14: 2e-11 was seen.
+    assert posterior.calibrated(made, values).amplitude >= 0.99 * by_leaving_out
 
 
 def test_features_fewer_than_points_leave_the_noise_of_regression():
