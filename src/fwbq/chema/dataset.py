@@ -440,7 +440,7 @@ class Dataset:
         Parameters
         ----------
         substrate, phospho : str, optional
-            Names to give to the substrate and its phosphorylated form, instead of :attr:`forms`; no enzyme may bear
+            Names to give to the substrate and its phosphorylated form, instead of `forms`; no enzyme may bear
             them. With `substrate` alone the other is the same with a star.
         """
         from .tidy import to_tidy

@@ -175,7 +175,7 @@ def screen(
     ----------
     dataset : Dataset
         With E >= 2 enzymes and at least three increments for every set of rates. The priors are meant in its units;
-        :meth:`Dataset.normalised` has those that :func:`fwbq.chema.compare` takes by default.
+        `Dataset.normalised` has those that :func:`fwbq.chema.compare` takes by default.
     n : sequence of int
         Points of the design in the rounds, increasing.
     top : int

@@ -91,7 +91,7 @@ def natural_units(dataset: Dataset) -> Units:
     always zero keeps its unit. Time is measured in
 
     .. math::
-        \tau = \bar y_{S^*} \Big/ \Bigl( 3 \sqrt{\tfrac 1N \textstyle\sum_n Y_n^2} \Bigr).
+        \tau = \bar y_{S^*} \Big/ \Bigl( 3 \sqrt{\frac{1}{N} \sum_n Y_n^2} \Bigr).
     """
     return _scaled(dataset)[0]
 
