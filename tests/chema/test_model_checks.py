@@ -166,3 +166,11 @@ def test_a_likelihood_too_narrow_for_shared_points_is_said():
     assert any(line.startswith("Numerics: the log evidence of") for line in found.summary().splitlines())
     paper = compare(DATA, method="sbq", n=10, rng=0, progress=False, models=[("E7",), ("E19",)])
     assert "is the paper's and understates its error" in paper.summary()
+
+
+def test_a_substrate_that_never_changes_is_not_predicted():
+    """There is nothing to predict, and nothing is divided by the sum of squares of the rates, which is 0."""
+    data = Dataset.simulate(3, rng=0)
+    found = compare(data.with_values(phospho=np.full(21, 2.0)), n=20, rng=0)
+    assert found.settings["checks"]["fit"]["q2"] == 0.0
+    assert all(np.isfinite(model["bic"]) for model in found.settings["checks"]["models"])

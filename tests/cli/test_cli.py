@@ -542,10 +542,19 @@ def test_no_cell_of_a_table_is_a_formula(tmp_path):
     assert pd.read_csv(tmp_path / "inclusion.csv")["name"].tolist() == ["'=cmd()", "B", "'@sum", "'-2", "safe"]
 
 
-def test_replicates_are_asked_for_by_their_flag(tmp_path, capsys):
-    (tmp_path / "data.csv").write_text("time,variable,value,replicate\n0,S,1,1\n0,S,1,2\n0,S*,1,1\n0,E,1,1\n")
-    assert run(["select", str(tmp_path / "data.csv")]) == 2
-    assert "pass --replicates mean to average them" in capsys.readouterr().err
+def test_replicates_and_inhibitors_reach_the_comparison(tmp_path, capsys):
+    one = fwbq.chema.Dataset.simulate(3, rng=0)
+    both = fwbq.chema.Dataset.combine([one, one], ["EGF", "EGF+AKTi"]).to_frame()
+    pd.concat([both.assign(replicate=1), both.assign(replicate=2, value=1.1 * both["value"])]).to_csv(
+        tmp_path / "data.csv", index=False
+    )
+    command = ["select", str(tmp_path / "data.csv"), "--out", str(tmp_path / "out"), "-n", "10", "--json"]
+    assert run([*command, "--inhibitor", "AKTi=E2:0.9"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert "40 degrees of freedom" in found["settings"]["notes"][0]
+    assert "inhibited(['AKTi=E2:0.9'])" in found["settings"]["data"]
+    assert run([*command, "--inhibitor", "MEKi=E2"]) == 2
+    assert "no condition was treated with the inhibitor 'MEKi'" in capsys.readouterr().err.replace("\n", " ")
 
 
 def without_plotly(monkeypatch):

@@ -29,12 +29,10 @@ def listed(items: Iterable[object], most: int = 6) -> str:
     return ", ".join(every[:most]) + (f" and {more} more" if more > 0 else "")
 
 
-def numbers(x: ArrayLike, name: str, ndim: int) -> FloatArray:
-    """Finite numbers with `ndim` axes."""
+def numbers(x: ArrayLike, name: str, ndim: int, *, missing: bool = False) -> FloatArray:
+    """Finite numbers with `ndim` axes; NaN too, where values may be missing."""
     if np.ma.is_masked(x):
-        fail(
-            f"`{name}` has masked values; every level is needed at every time: leave these times out, or fill the gaps"
-        )
+        fail(f"`{name}` has masked values: pass `{name}.filled(np.nan)`, where NaN stands for a missing level")
     try:
         array = np.array(x, dtype=np.float64)
     except (TypeError, ValueError):
@@ -42,19 +40,18 @@ def numbers(x: ArrayLike, name: str, ndim: int) -> FloatArray:
     if array.ndim != ndim:
         shape = "(T,): one value per time" if ndim == 1 else "(T, E): one row per time, one column per enzyme"
         fail(f"`{name}` must have shape {shape}; got shape {array.shape}")
-    bad = np.argwhere(~np.isfinite(array))
+    bad = np.argwhere(np.isinf(array) if missing else ~np.isfinite(array))
     if len(bad):
         where = f"row {bad[0][0]}" + (f", column {bad[0][1]}" if ndim == 2 else "")
-        fail(
-            f"`{name}` has {len(bad)} missing or infinite value(s), the first in {where} (counting from 0); "
-            "every level is needed at every time: leave out the time or the enzyme, or fill the gap yourself"
-        )
+        what = "infinite" if missing else "missing or infinite"
+        remedy = "; write NaN for a level that was not measured" if missing else ""
+        fail(f"`{name}` has {len(bad)} {what} value(s), the first in {where} (counting from 0){remedy}")
     return np.ascontiguousarray(array)
 
 
-def levels(x: ArrayLike, name: str, ndim: int, n_times: int) -> FloatArray:
-    """Levels: numbers, one row per time, not negative, not absurdly large."""
-    array = numbers(x, name, ndim)
+def levels(x: ArrayLike, name: str, ndim: int, n_times: int, *, missing: bool = False) -> FloatArray:
+    """Levels: numbers, one row per time, not negative, not absurdly large; NaN where they may be missing."""
+    array = numbers(x, name, ndim, missing=missing)
     if len(array) != n_times:
         fail(f"`{name}` has {len(array)} rows but there are {n_times} times; every time needs one value")
     negative = np.argwhere(array < 0)
@@ -64,7 +61,7 @@ def levels(x: ArrayLike, name: str, ndim: int, n_times: int) -> FloatArray:
             f"`{name}` has {len(negative)} negative value(s), the first {array[at]:g} in row {at[0]} (counting "
             "from 0); levels cannot be negative (are these logarithms, or is a background subtracted?)"
         )
-    if array.size and array.max() > LARGEST_LEVEL:
+    if np.any(array > LARGEST_LEVEL):
         fail(f"`{name}` has values above {LARGEST_LEVEL:g}; use another unit")
     return array
 
@@ -176,6 +173,17 @@ def time_courses(times: FloatArray, condition: tuple[str, ...]) -> None:
             fail(
                 f"too few times{where}: {len(t)}; at least {MINIMUM_TIMES} are needed (two increments), and with "
                 "fewer than five the models hardly differ"
+            )
+
+
+def enough_increments(conditions: Sequence[str], increments: Sequence[int], missing: str) -> None:
+    """Refuse conditions of which missing values leave too few increments."""
+    for name, count in zip(conditions, increments, strict=True):
+        if count < MINIMUM_TIMES - 1:
+            where = f" in condition {name!r}" if name else ""
+            fail(
+                f"missing values ({missing}) leave {count} increment{'' if count == 1 else 's'}{where}, and two are "
+                "needed: leave out the enzymes that were seldom measured (`enzymes`), or the condition (`conditions`)"
             )
 
 

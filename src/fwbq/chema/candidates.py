@@ -1,4 +1,4 @@
-"""Which models are compared: all sets of at most so many enzymes."""
+"""Which models are compared: all sets of up to `max_enzymes` enzymes."""
 
 from __future__ import annotations
 

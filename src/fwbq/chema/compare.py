@@ -19,6 +19,7 @@ from ..kernels import ExpQuad
 from ..selection import Comparison, Earlier, Options, compare_families
 from . import _checks
 from .candidates import MOST_MODELS
+from .collinear import collinear_note
 from .dataset import SHARING, Dataset, Sharing
 from .family import KineticFamily
 from .likelihood import CLOSED_FORM, TRUNCATED, log_likelihood_block
@@ -80,8 +81,8 @@ def compare(
     dataset : Dataset
         The data.
     max_enzymes : int, optional
-        Models have at most so many enzymes: with 26 and 2 there are 352, with 10,000 and 2 there are 50,005,001, with
-        300 and 3 there are 4,500,251.
+        The largest number of enzymes in a model: with 26 and 2 there are 352, with 10,000 and 2 there are 50,005,001,
+        with 300 and 3 there are 4,500,251.
     models : sequence of tuples, optional
         The models to compare, instead of all; enzymes by name or column index.
     units : {"data", "given"}, optional
@@ -161,6 +162,7 @@ def compare(
         "rates": given.sharing,
         "conditions": len(given.conditions),
         "cell_lines": len(given.cell_lines),
+        "notes": [*given.notes, *collinear_note(given)],
     }
     if rules is not None and found:
         settings |= {"screen": {"top": rules.top, "level": rules.level}, "stages": list(stages)}

@@ -13,9 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _files, _frozen, _html, _validate
 from . import _checks
+from .replicates import Replicates
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from .inhibitors import Inhibitor
 
 __all__ = ["Dataset"]
 
@@ -25,7 +28,11 @@ SHARING: tuple[Sharing, ...] = ("shared", "own")
 
 
 # Arguments of `Dataset` that are attributes of the same name.
-_FIELDS = ("times", "substrate", "phospho", "enzymes", "names", "condition", "cell_line", "forms", "regulators")
+_FIELDS = (
+    "times", "substrate", "phospho", "enzymes", "names", "condition", "cell_line", "forms", "regulators", "replicates",
+)  # fmt: skip
+# Missing values that a note names one by one.
+_NAMED = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +50,11 @@ class Dataset:
     times : (T,) array_like
         Strictly increasing (within each condition).
     substrate, phospho : (T,) array_like
-        Levels of the unphosphorylated and of the phosphorylated substrate, not negative.
+        Levels of the unphosphorylated and of the phosphorylated substrate, not negative; NaN where one was not
+        measured. An increment needs all levels at its start and the phosphorylated form at its end: those that a
+        missing value touches are left out (:attr:`used`), and :attr:`notes` says so.
     enzymes : (T, E) array_like
-        Levels of the active (phosphorylated) enzymes, not negative.
+        Levels of the active (phosphorylated) enzymes, not negative; NaN as above.
     names : sequence of str, optional
         E different names; ``E1 ... EE`` when not given. Any text is a name.
     condition : sequence of str, optional
@@ -60,12 +69,16 @@ class Dataset:
         What the substrate and its phosphorylated form are called; ``S`` and ``S*`` when not given.
     regulators : tuple of str, optional
         The true regulators, where they are known (simulated data); never used in the analysis.
+    replicates : Replicates, optional
+        Levels are means over replicates, and this is how many, and how much their rates scatter: what
+        :meth:`from_csv` finds in a column ``replicate``.
 
     Raises
     ------
     ValueError
-        Levels that are missing, negative or not finite, repeated or disordered times, fewer than three times,
-        names that repeat, shapes that disagree. The message says where.
+        Levels that are negative or infinite, or missing so often that a condition has fewer than two increments,
+        repeated or disordered times, fewer than three times, names that repeat, shapes that disagree. The message says
+        where.
 
     Examples
     --------
@@ -88,6 +101,7 @@ class Dataset:
     sharing: Sharing
     forms: tuple[str, str]
     regulators: tuple[str, ...] | None
+    replicates: Replicates | None
 
     def __init__(
         self,
@@ -102,11 +116,12 @@ class Dataset:
         rates: Sharing = "shared",
         forms: Sequence[str] = ("S", "S*"),
         regulators: Sequence[str] | None = None,
+        replicates: Replicates | None = None,
     ) -> None:
         t = _checks.numbers(times, "times", 1)
-        y_s = _checks.levels(substrate, "substrate", 1, len(t))
-        y_p = _checks.levels(phospho, "phospho", 1, len(t))
-        y_e = _checks.levels(enzymes, "enzymes", 2, len(t))
+        y_s = _checks.levels(substrate, "substrate", 1, len(t), missing=True)
+        y_p = _checks.levels(phospho, "phospho", 1, len(t), missing=True)
+        y_e = _checks.levels(enzymes, "enzymes", 2, len(t), missing=True)
         labels = _checks.names(names, y_e.shape[1])
         rows = _checks.row_labels(condition, len(t), "condition")
         lines = _checks.row_labels(cell_line, len(t), "cell_line")
@@ -123,8 +138,11 @@ class Dataset:
             ("sharing", _validate.choice(rates, "rates", SHARING)),
             ("forms", _checks.two_forms(forms)),
             ("regulators", None if regulators is None else _checks.known_names(regulators, labels, "regulators")),
+            ("replicates", None if replicates is None else _known(replicates, len(t))),
         ):
             object.__setattr__(self, field, value)
+        if self.n_missing:
+            _checks.enough_increments(self.conditions, self.n_increments, self._first_missing())
 
     def __repr__(self) -> str:
         def plural(count: int, word: str) -> str:
@@ -140,10 +158,11 @@ class Dataset:
         rows = [
             ("times", f"{len(self.times)}, from {self.times.min():.4g} to {self.times.max():.4g}"),
             ("conditions", ", ".join(map(str, self.conditions)) or "1"),
-            (f"substrate {self.forms[0]}", f"{self.substrate.min():.4g} to {self.substrate.max():.4g}"),
-            (f"phosphorylated {self.forms[1]}", f"{self.phospho.min():.4g} to {self.phospho.max():.4g}"),
+            (f"substrate {self.forms[0]}", f"{np.nanmin(self.substrate):.4g} to {np.nanmax(self.substrate):.4g}"),
+            (f"phosphorylated {self.forms[1]}", f"{np.nanmin(self.phospho):.4g} to {np.nanmax(self.phospho):.4g}"),
             ("enzymes", f"{len(self.names)}: {', '.join(self.names)}"),
         ]
+        rows += [("data", note) for note in self.notes]
         if self.regulators is not None:
             rows.append(("true regulators", ", ".join(self.regulators)))
         return _html.table(rows, "Dataset")
@@ -161,7 +180,8 @@ class Dataset:
     @property
     def n_increments(self) -> tuple[int, ...]:
         """Number N of increments of every condition."""
-        return tuple(len(rows) - 1 for rows in self.rows())
+        used = self.used
+        return tuple(int(used[rows].sum()) for rows in self.rows())
 
     @property
     def n_shared(self) -> tuple[int, ...]:
@@ -171,7 +191,51 @@ class Dataset:
     @property
     def rates(self) -> FloatArray:
         """Y, the observed rates of change of the phosphorylated substrate, condition after condition."""
-        return np.concatenate([np.diff(self.phospho[r]) / np.diff(self.times[r]) for r in self.rows()])
+        used, slopes = self.used, self.slopes
+        return np.concatenate([slopes[r][used[r]] for r in self.rows()])
+
+    @property
+    def slopes(self) -> FloatArray:
+        """Y of the interval that begins in each row, (T,); NaN where there is none: missing values, last rows."""
+        result = np.full(len(self.times), np.nan)
+        for r in self.rows():
+            result[r[:-1]] = np.diff(self.phospho[r]) / np.diff(self.times[r])
+        return result
+
+    @property
+    def used(self) -> NDArray[np.bool_]:
+        """Whether the interval that begins in each row is an increment of the analysis, (T,)."""
+        start = np.isfinite(self.substrate) & np.all(np.isfinite(self.enzymes), axis=1)
+        return np.asarray(start & np.isfinite(self.slopes))
+
+    @property
+    def n_missing(self) -> int:
+        """Number of missing levels."""
+        return sum(int(np.isnan(y).sum()) for y in (self.substrate, self.phospho, self.enzymes))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of a result should know of the data: missing values and replicates, a sentence each."""
+        said = []
+        if self.n_missing:
+            whole = len(self.times) - len(self.conditions)
+            said.append(
+                f"{self.n_missing} missing value{'s' if self.n_missing > 1 else ''} ({self._first_missing()}): "
+                f"{whole - int(self.used.sum())} of {whole} increments, which they touch, are left out"
+            )
+        if self.replicates is not None:
+            freedom = int(self.replicates.freedom[self.used].sum())
+            said.append(f"replicates: their scatter informs the noise of the rates with {freedom} degrees of freedom")
+        return tuple(said)
+
+    def _first_missing(self) -> str:
+        names = (*self.forms, *self.names)
+        at = np.argwhere(np.isnan(np.column_stack([self.substrate, self.phospho, self.enzymes])))
+        said = [
+            f"{names[j]} at time {self.times[i]:g}" + (f" in {self.condition[i]}" if self.condition[i] else "")
+            for i, j in at[:_NAMED]
+        ]
+        return "; ".join(said) + ("; ..." if len(at) > _NAMED else "")
 
     @property
     def cell_lines(self) -> tuple[str, ...]:
@@ -226,6 +290,7 @@ class Dataset:
         by_row = ("times", "substrate", "phospho", "enzymes")
         kept: dict[str, Any] = {name: getattr(self, name)[rows] for name in by_row}
         kept |= {name: [getattr(self, name)[i] for i in rows] for name in ("condition", "cell_line")}
+        kept["replicates"] = None if self.replicates is None else self.replicates.take(rows)
         return self.with_values(**(kept | changes))
 
     def select(self, *, enzymes: Sequence[str | int] | None = None, conditions: Sequence[str] | None = None) -> Dataset:
@@ -297,6 +362,7 @@ class Dataset:
             rates=parts[0].sharing,
             forms=parts[0].forms,
             regulators=truths.pop() if len(truths) == 1 else None,
+            replicates=Replicates.stacked([d.replicates or Replicates.single(len(d.times)) for d in parts]),
         )
 
     def normalised(self) -> Dataset:
@@ -340,7 +406,27 @@ class Dataset:
         return self.with_values(
             times=self.times / t_unit, substrate=self.substrate / y_unit, phospho=self.phospho / p_unit,
             enzymes=self.enzymes / unit,
+            replicates=None if self.replicates is None else self.replicates.rescaled(p_unit / t_unit),
         )  # fmt: skip
+
+    def inhibited(self, inhibitors: Iterable[Inhibitor | str]) -> Dataset:
+        """Return the data with the activity of inhibited kinases lowered, in the conditions that were treated.
+
+        Parameters
+        ----------
+        inhibitors : iterable of Inhibitor or str
+            Text is ``NAME=KINASE`` or ``NAME=KINASE:efficacy``; see :class:`fwbq.chema.Inhibitor`.
+
+        Examples
+        --------
+        >>> plain = Dataset.simulate(3, rng=0, condition="EGF")
+        >>> both = Dataset.combine([plain, plain], ["EGF", "EGF+AKTi"]).inhibited(["AKTi=E2:0.9"])
+        >>> bool(np.allclose(both.enzymes[21:, 1], 0.1 * both.enzymes[:21, 1]))
+        True
+        """
+        from .inhibitors import inhibited
+
+        return inhibited(self, inhibitors)
 
     @staticmethod
     def from_frame(
@@ -392,8 +478,10 @@ class Dataset:
             assumption and must be stated with the result.
         conditions : sequence of str, optional
             Only these; by default all.
-        replicates : {"mean"}, optional
-            "mean" averages replicates. A file with replicates is refused when this is not said.
+        replicates : {"each", "mean"}, optional
+            What is made of the column ``replicate``. "each", the default: the rates of every replicate are in the
+            likelihood, so that their scatter informs the noise, and levels at the start of an interval are means over
+            replicates. "mean": averages, as if they had been measured once.
 
         Examples
         --------
@@ -487,3 +575,11 @@ class Dataset:
         regulators = _checks.known_names(EXAMPLE["regulators"], data.names, "regulators")
         object.__setattr__(data, "regulators", regulators)
         return data
+
+
+def _known(replicates: Replicates, n_times: int) -> Replicates:
+    """Refuse anything but replicates with a row for each time."""
+    _validate.instance(replicates, "replicates", Replicates, "leave it out where nothing was measured twice")
+    if len(replicates.weight) != n_times:
+        _checks.fail(f"`replicates` has {len(replicates.weight)} rows but there are {n_times} times")
+    return replicates

@@ -56,7 +56,7 @@ class KineticFamily:
         The level is low among those measured (the 20 % quantile), because y / (y + K) changes fastest where y is small.
         """
         levels = [
-            np.concatenate([getattr(part, name)[:-1] for part in self.dataset.split()])
+            np.concatenate([getattr(part, name)[: part.means] for part in self._increments])
             for name in ("phospho", "substrate")
         ]
         low = [float(np.quantile(level[level > 0.0], 0.2)) if np.any(level > 0.0) else 1.0 for level in levels]
@@ -91,6 +91,9 @@ class KineticFamily:
         for part in self.dataset.split():
             for array in (part.times, part.substrate, part.phospho, part.enzymes):
                 digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
+            if part.replicates is not None:
+                scatter = (part.replicates.weight, part.replicates.squares, part.replicates.freedom)
+                digest.update(np.concatenate(scatter).astype("<f8").tobytes())
         return {
             "data": digest.hexdigest(),
             "rates": [list(group) for group in self.dataset.groups],

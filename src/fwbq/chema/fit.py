@@ -25,7 +25,7 @@ from .._threads import one_blas_thread
 from . import _checks
 from .constants import constants_posterior
 from .dataset import Dataset
-from .kinetics import FloatArray, increments
+from .kinetics import BoolArray, FloatArray, increments
 from .truncated import MOST_COLUMNS, least_squares, log_truncation_ratio, prior_orthants
 from .units import UnitChoice, in_units
 
@@ -55,7 +55,8 @@ class FittedCourse:
     phospho : (T,) array
         Measured levels of the phosphorylated substrate.
     observed : (T - 1,) array
-        Measured rates of change over the intervals.
+        Measured rates of change over the intervals; NaN, here and in `rates` and `predicted`, of those that missing
+        values touch.
     rates : (draws, T - 1) array
         Rates X(K) V of the draws, without noise.
     velocities : (draws, d) array
@@ -78,8 +79,13 @@ class FittedCourse:
     @property
     def levels(self) -> FloatArray:
         """Levels of the phosphorylated substrate that the draws give, from the first measured one on: (draws, T)."""
-        steps = np.cumsum(self.rates * np.diff(self.times), axis=1)
-        return np.asarray(self.phospho[0] + np.column_stack([np.zeros(len(steps)), steps]))
+        result = np.empty((len(self.rates), len(self.times)))
+        result[:, 0] = self.phospho[0]
+        for i, step in enumerate(np.diff(self.times)):
+            # After an interval without a rate, the levels go on from the measured one.
+            ahead = result[:, i] + self.rates[:, i] * step
+            result[:, i + 1] = np.where(np.isfinite(ahead), ahead, self.phospho[i + 1])
+        return result
 
     @property
     def covered(self) -> int:
@@ -194,24 +200,25 @@ def fit(
         )
     names = tuple(dataset.names[j] for j in columns)
     split, courses = dataset.split(), {}
-    for members, x, (velocities, noise) in zip(dataset.groups, designs, drawn, strict=True):
-        rates = factors.rate * np.einsum("mtj,mj->mt", x[kept], velocities[kept])
+    for members, part, x, (velocities, noise) in zip(dataset.groups, parts, designs, drawn, strict=True):
+        rates = factors.rate * np.einsum("mtj,mj->mt", x[kept][:, : part.means], velocities[kept]) / part.root
         noise = factors.rate * noise[kept]
-        predicted = rates + noise[:, None] * generator.standard_normal(rates.shape)
+        predicted = rates + noise[:, None] / part.root * generator.standard_normal(rates.shape)
         first = 0
         for i in members:
             course = split[i]
-            rows = slice(first, first + len(course.times) - 1)
+            used = course.used[:-1]
+            rows = slice(first, first + int(used.sum()))
             first = rows.stop
             courses[i] = FittedCourse(
                 condition=course.conditions[0],
                 times=course.times,
                 phospho=course.phospho,
-                observed=course.rates,
-                rates=rates[:, rows],
+                observed=np.where(used, course.slopes[:-1], np.nan),
+                rates=_spread(rates[:, rows], used),
                 velocities=velocities[kept] * factors.velocities(columns.tolist()),
                 noise=noise,
-                predicted=predicted[:, rows],
+                predicted=_spread(predicted[:, rows], used),
             )
     return KineticFit(
         names,
@@ -219,6 +226,13 @@ def fit(
         tuple(courses[i] for i in sorted(courses)),
         float(1.0 / np.sum(weights**2)),
     )
+
+
+def _spread(rates: FloatArray, used: BoolArray) -> FloatArray:
+    """Put the rates of increments (m, N) at their intervals (m, T - 1); NaN at the others."""
+    result = np.full((len(rates), len(used)), np.nan)
+    result[:, used] = rates
+    return result
 
 
 def _rates(

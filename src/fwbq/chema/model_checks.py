@@ -47,7 +47,7 @@ def with_checks(
     dataset : Dataset
         The data, in the units of the priors.
     max_enzymes : int
-        Models have at most so many enzymes.
+        The largest number of enzymes in a model.
     listed : sequence of tuples of int, optional
         Columns of the enzymes of the models, where these were given.
     truncated : bool

@@ -42,7 +42,7 @@ def permutation_p_value(
     dataset : Dataset
         The data, in the units of the priors.
     size : int
-        Models have at most so many enzymes; pairs are the largest that are looked at.
+        The largest number of enzymes in a model; pairs are the largest that are looked at.
     listed : sequence of (m, size) int arrays, optional
         The models to choose among, one array for each size; all of at most `size` enzymes by default.
     seed : int, optional
@@ -73,7 +73,8 @@ def permutation_p_value(
     for _ in range(count):
         other = []
         for part, conditions in zip(parts, rows, strict=True):
-            order = np.concatenate([rng.permutation(each) for each in conditions])
+            scatter = np.arange(part.means, part.n)
+            order = np.concatenate([*(rng.permutation(each) for each in conditions), scatter])
             other.append(replace(part, enzymes=part.enzymes[order]))
         as_good += best(other) >= observed
     return (1 + as_good) / (1 + count), count

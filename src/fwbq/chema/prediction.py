@@ -26,7 +26,12 @@ import numpy as np
 from .kinetics import FloatArray, Increments, IntArray
 from .truncated import least_squares
 
-__all__ = ["leave_one_out", "predictive_r2"]
+__all__ = ["UNFIT", "leave_one_out", "predictive_r2"]
+
+#: Leave-one-out Q^2 below which the leading model is said not to predict the rates. Of 40 simulated sets of
+#: studies/kinetics.py the leader was below it in 5 % with the true regulators among the candidates, and in 70 % without
+#: them; with 0.1 in 2 and 48 %, with 0.3 in 18 and 82 %. Of 100 further sets it was below 0.2 in 19 and 61 %.
+UNFIT = 0.2
 
 # Entries of the design matrices of all points together: 32 MB of float64. Points of little weight are left out first.
 _ENTRIES = 4_000_000
@@ -73,8 +78,14 @@ def leave_one_out(
 def predictive_r2(parts: Sequence[Increments], columns: IntArray, points: FloatArray, weights: FloatArray) -> float:
     r"""Q^2 = 1 - sum e_i^2 / sum y_i^2: 1 for perfect predictions, 0 for those that are no better than zero.
 
+    It is 0 as well where every rate is 0: there is nothing to predict.
+
+    With replicates, the means over those of each interval are predicted, weighed by their number, from the means of the
+    others. Scatter informs sigma alone: it is not predicted, and not left out either.
+
     The parameters are those of :func:`leave_one_out`.
     """
     errors = leave_one_out(parts, columns, points, weights)
-    total = sum(float(part.rates @ part.rates) for part in parts)
-    return 1.0 - sum(float(e @ e) for e in errors) / total
+    kept = [(part.rates[: part.means], e[: part.means]) for part, e in zip(parts, errors, strict=True)]
+    total = sum(float(y @ y) for y, _ in kept)
+    return 1.0 - sum(float(e @ e) for _, e in kept) / total if total > 0.0 else 0.0

@@ -13,7 +13,7 @@ from .family import prior
 from .kinetics import FloatArray, increments
 from .likelihood import block_at
 
-__all__ = ["CHANGES", "leaders_under_changes"]
+__all__ = ["CHANGES", "leaders_under_changes", "scores_under_changes"]
 
 #: What is changed, and by which units it comes to pass. A unit of time that is twice as long halves the rates that the
 #: prior expects. Levels and time in a unit of c together leave the expected rates alone, and expect K near c.
@@ -48,6 +48,21 @@ def leaders_under_changes(
     truncated : bool, optional
         Whether V is truncated to V >= 0.
     """
+    scores = scores_under_changes(dataset, models, log_prior, truncated=truncated)
+    return {name: int(np.argmax(score)) for name, score in scores.items()}
+
+
+def scores_under_changes(
+    dataset: Dataset,
+    models: Sequence[tuple[int, ...]],
+    log_prior: FloatArray,
+    *,
+    truncated: bool = False,
+) -> dict[str, FloatArray]:
+    """Log evidence plus log prior probability of each model under each of the :data:`CHANGES`, (m,) each.
+
+    The parameters are those of :func:`leaders_under_changes`.
+    """
     found = {}
     sizes = sorted({len(model) for model in models})
     for name, units in CHANGES.items():
@@ -58,5 +73,5 @@ def leaders_under_changes(
             index = np.array([models[i] for i in which], dtype=np.intp).reshape(len(which), size)
             k = prior(1 + size).from_uniform(quasi_random(_FEWER if truncated else _POINTS, 1 + size))
             score[which] += logsumexp(block_at(parts, index, k, truncated=truncated)[0], axis=0) - np.log(len(k))
-        found[name] = int(np.argmax(score))
+        found[name] = score
     return found

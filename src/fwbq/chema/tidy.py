@@ -10,6 +10,7 @@ import numpy as np
 
 from . import _checks
 from .dataset import Dataset
+from .replicates import Replicates, of_course
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,12 +35,12 @@ def read_tidy(path: str | PathLike[str]) -> pd.DataFrame:
     return check_tidy(read_text(path), str(path))
 
 
-def read_text(path: str | PathLike[str]) -> pd.DataFrame:
-    """Read a CSV file without interpreting its cells."""
+def read_text(path: str | PathLike[str], *, header: bool = True) -> pd.DataFrame:
+    """Read a CSV file without interpreting its cells; its first line has the names of the columns, if it has any."""
     import pandas as pd
 
     try:
-        return pd.read_csv(path, dtype=str, keep_default_na=False, na_filter=False)
+        return pd.read_csv(path, dtype=str, keep_default_na=False, na_filter=False, header="infer" if header else None)
     except pd.errors.EmptyDataError:
         _checks.fail(f"{path} is empty")
     except pd.errors.ParserError as error:
@@ -145,24 +146,18 @@ def from_tidy(
         if name in chosen:
             _checks.fail(f"{name!r} is the substrate and cannot be one of the `enzymes` as well")
     needed = [starred, *([substrate] if total is None else []), *chosen]
-    table = _average(table[table["variable"].isin(needed)], replicates)
-    labels = list(dict.fromkeys(table["condition"]))
+    table = table[table["variable"].isin(needed) & table["value"].notna()]
+    single = _single(table[table["variable"] == starred], replicates)
+    table = _average(table)
     lines = dict(zip(table["condition"], table["cell_line"], strict=True))
-    rows, times, condition = [], [], []
-    for label in labels:
+    rows, times, condition, scatter = [], [], [], []
+    for label in dict.fromkeys(table["condition"]):
         wide = table[table["condition"] == label].pivot(index="time", columns="variable", values="value")
         wide = wide.reindex(columns=needed).sort_index()
-        gaps = np.argwhere(wide.isna().to_numpy())
-        if len(gaps):
-            where = f" in condition {label!r}" if label else ""
-            more = f" (and {len(gaps) - 1} other gaps)" if len(gaps) > 1 else ""
-            _checks.fail(
-                f"{needed[gaps[0][1]]!r} has no value at time {wide.index[gaps[0][0]]:g}{where}{more}; "
-                "every level is needed at every time: leave out the time or the enzyme, or fill the gap"
-            )
         rows.append(wide.to_numpy())
         times.append(wide.index.to_numpy(dtype=np.float64))
         condition += [label] * len(wide)
+        scatter.append(_scatter(single, label, times[-1]))
     values, clock = np.concatenate(rows), np.concatenate(times)
     y_p = _levels_of(values[:, 0], starred, clock)
     y_s = _levels_of(values[:, 1], substrate, clock) if total is None else _rest(total, y_p)
@@ -171,7 +166,7 @@ def from_tidy(
         _levels_of(y_e[:, j], name, clock)
     return Dataset(
         clock, y_s, y_p, y_e, chosen, condition=condition, cell_line=[lines[label] for label in condition],
-        forms=(substrate, starred),
+        forms=(substrate, starred), replicates=Replicates.stacked(scatter),
     )  # fmt: skip
 
 
@@ -194,9 +189,10 @@ def _levels_of(values: np.ndarray, name: str, times: np.ndarray) -> np.ndarray:
 
 
 def _rest(total: float, y_p: np.ndarray) -> np.ndarray:
-    if not (np.isfinite(total) and total >= y_p.max()):
+    largest = float(np.nanmax(y_p, initial=0.0))
+    if not (np.isfinite(total) and total >= largest):
         _checks.fail(
-            f"`total` substrate is {total:g}, but the phosphorylated form alone reaches {y_p.max():g}; the total "
+            f"`total` substrate is {total:g}, but the phosphorylated form alone reaches {largest:g}; the total "
             "must be at least that"
         )
     rest: np.ndarray = total - y_p
@@ -211,27 +207,37 @@ def _need(name: str, variables: list[str], what: str, parameter: str, advice: st
         )
 
 
-def _average(table: pd.DataFrame, replicates: str | None) -> pd.DataFrame:
-    if replicates not in (None, "mean"):
-        _checks.fail(f'`replicates` must be "mean" or not given; got {replicates!r}')
-    key = ["condition", "cell_line", "time", "variable"]
-    twice = table.duplicated([*key, "replicate"])
+_KEY = ["condition", "cell_line", "time", "variable"]
+
+
+def _single(table: pd.DataFrame, replicates: str | None) -> pd.DataFrame | None:
+    """Return the measurements of the phosphorylated form, replicate by replicate; None when they are averaged."""
+    if replicates not in (None, "each", "mean"):
+        _checks.fail(f'`replicates` must be "each" or "mean"; got {replicates!r}')
+    return None if replicates == "mean" or not table.duplicated(_KEY).any() else table
+
+
+def _average(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the means over replicates."""
+    twice = table.duplicated([*_KEY, "replicate"])
     if twice.any():
         row = table[twice].iloc[0]
         where = f" in condition {row['condition']!r}" if row["condition"] else ""
         _checks.fail(
             f"{row['variable']!r} has more than one value at time {row['time']:g}{where}; if these are replicates, "
-            'number them in a column `replicate` and pass `replicates="mean"`'
+            "number them in a column `replicate`"
         )
-    if replicates is None and table.duplicated(key).any():
-        row = table[table.duplicated(key)].iloc[0]
-        _checks.fail(
-            f"the table has replicates ({row['variable']!r} at time {row['time']:g}, for one); pass "
-            '`replicates="mean"` to average them'
-        )
-    if replicates is None:
-        return table[[*key, "value"]]
-    return table.groupby(key, sort=False)["value"].mean().reset_index()
+    if not table.duplicated(_KEY).any():
+        return table[[*_KEY, "value"]]
+    return table.groupby(_KEY, sort=False)["value"].mean().reset_index()
+
+
+def _scatter(single: pd.DataFrame | None, condition: str, times: np.ndarray) -> Replicates:
+    """Return what the replicates of a condition say of its rates."""
+    if single is None:
+        return Replicates.single(len(times))
+    wide = single[single["condition"] == condition].pivot(index="time", columns="replicate", values="value")
+    return of_course(times, wide.reindex(index=times).to_numpy(dtype=np.float64))
 
 
 def to_tidy(data: Dataset, substrate: str | None = None, phospho: str | None = None) -> pd.DataFrame:
@@ -253,4 +259,4 @@ def to_tidy(data: Dataset, substrate: str | None = None, phospho: str | None = N
     for column, labels in (("condition", data.condition), ("cell_line", data.cell_line)):
         if any(labels):
             table[column] = np.repeat(np.array(labels, dtype=object), len(variables))
-    return table
+    return table.dropna(subset="value", ignore_index=True) if data.n_missing else table

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _frozen
+from .replicates import Replicates
 
 if TYPE_CHECKING:
     from .dataset import Dataset
@@ -102,7 +103,12 @@ def normalised(dataset: Dataset) -> Dataset:
     times = np.empty(len(dataset.times))
     for rows, step in zip(dataset.rows(), steps, strict=True):
         times[rows] = np.concatenate([[0.0], np.cumsum(_rounded(step / units.time))])
-    return dataset.with_values(times=times, substrate=substrate, phospho=phospho, enzymes=enzymes)
+    scatter = dataset.replicates
+    if scatter is not None:
+        scatter = Replicates(scatter.weight, _rounded(scatter.squares / units.rate**2), scatter.freedom)
+    return dataset.with_values(
+        times=times, substrate=substrate, phospho=phospho, enzymes=enzymes, replicates=scatter
+    )  # fmt: skip
 
 
 def in_units(dataset: Dataset, choice: UnitChoice) -> tuple[Dataset, Units]:
@@ -116,12 +122,17 @@ def _scaled(dataset: Dataset) -> tuple[Units, FloatArray, FloatArray, FloatArray
     """Return the units, the levels in them, and the steps of time of each condition in the units given."""
     levels = np.column_stack([dataset.substrate, dataset.phospho, dataset.enzymes])
     # Sums without rounding: in other units their last digits would come out differently.
-    mean = np.array([fsum(column) for column in levels.T.tolist()]) / len(levels)
+    there = np.isfinite(levels)
+    mean = np.array([fsum(column[known].tolist()) for column, known in zip(levels.T, there.T, strict=True)])
+    mean /= np.maximum(there.sum(axis=0), 1)
     unit = np.where(mean > 0.0, mean, 1.0)
     levels = _rounded(levels / unit)
     steps = [np.diff(dataset.times[rows]) for rows in dataset.rows()]
-    rates = [np.diff(levels[rows, 1]) / step for rows, step in zip(dataset.rows(), steps, strict=True)]
-    largest = max(float(np.abs(rate).max()) for rate in rates)
+    rates = [
+        rate[np.isfinite(rate)]
+        for rate in (np.diff(levels[rows, 1]) / step for rows, step in zip(dataset.rows(), steps, strict=True))
+    ]
+    largest = max(float(np.abs(rate).max(initial=0.0)) for rate in rates)
     if largest > 0.0:
         size = largest * np.sqrt(np.mean((np.concatenate(rates) / largest) ** 2))
         tau = float(1.0 / (_RATE * size))

@@ -26,11 +26,10 @@ _VALUES = {
     "NUMBER": ("tol", "timeout", "total", "level", "stop"),
     "NUMBERS": ("start", "scale"),
     "NAME": ("substrate", "phospho"),
-    "mean": ("replicates",),
-    "NAMES": ("enzymes", "conditions"),
+    "NAMES": ("enzymes", "conditions", "substrates"),
     "MEASURE": ("measure", "prior"),
     "KERNEL": ("kernel",),
-    "FILE": ("journal", "output", "plot", "archive"),
+    "FILE": ("journal", "output", "plot", "archive", "truth"),
     "DIRECTORY": ("out",),
 }
 
@@ -99,6 +98,14 @@ Dask = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 Quiet = Annotated[
     bool | None, typer.Option("--progress/--no-progress", help="Progress bars; by default on a terminal.")
+]
+Inhibitors = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=KINASE[:EFFICACY]",
+        help="In conditions treated with NAME (a word of their names) the activity of KINASE is multiplied by one "
+        "minus the efficacy, 1 by default. May be given several times.",
+    ),
 ]
 
 
@@ -276,7 +283,11 @@ def select(
         float | None, typer.Option(help="Total substrate T when only the phospho form was measured: y_S = T - y_S*.")
     ] = None,
     conditions: Annotated[str | None, typer.Option(help="Only these conditions, separated by commas.")] = None,
-    replicates: Annotated[str | None, typer.Option(help="Average replicates; otherwise they are refused.")] = None,
+    replicates: Annotated[
+        Literal["each", "mean"],
+        typer.Option(help="each: rates of every replicate are in the likelihood. mean: replicates are averaged first."),
+    ] = "each",
+    inhibitor: Inhibitors = None,
     max_enzymes: Annotated[int, typer.Option(help="Most enzymes in a model.")] = 2,
     n: Annotated[int, typer.Option("--n", "-n", help="Most points for each model.")] = 200,
     stop: Annotated[
@@ -335,13 +346,78 @@ def select(
         "enzymes": _split(enzymes, "enzymes"),
         "total": total,
         "conditions": _split(conditions, "conditions"),
-        "replicates": replicates,
+        "replicates": None if replicates == "each" else replicates,
+        "inhibitors": inhibitor,
     }
     dataset = read_data(data, substrate, **reading)
     return compare_and_write(
         dataset, out, Evaluation(journal=journal, progress=progress), n=n, stop=stop, max_enzymes=max_enzymes,
         units=units, rates=rates, method=method, truncated=truncated, seed=seed, workers=workers, dask=dask,
         report=report, as_json=as_json, command=str(context.obj), source=data_source(data, substrate, **reading),
+    )  # fmt: skip
+
+
+@app.command(
+    cls=_Command,
+    epilog=(
+        "Examples:\n\n[bold]fwbq network levels.csv --inhibitor AKTi=AKT:0.9 --out network --report[/bold]\n\n"
+        "[bold]fwbq network insilico/insilico.csv --truth insilico/truth.csv --out insilico-network[/bold]"
+    ),
+)
+def network(
+    data: Annotated[
+        Path, typer.Argument(help="Tidy CSV or MIDAS file of phosphorylated levels; every variable is a protein.")
+    ],
+    substrates: Annotated[
+        str | None, typer.Option(help="Proteins looked at as substrates, separated by commas; by default all.")
+    ] = None,
+    enzymes: Annotated[
+        str | None, typer.Option(help="Proteins looked at as enzymes, separated by commas; by default all.")
+    ] = None,
+    total: Annotated[
+        float, typer.Option(help="Total of each protein in units of its largest level: an assumption, to be stated.")
+    ] = 1.3,
+    conditions: Annotated[str | None, typer.Option(help="Only these conditions, separated by commas.")] = None,
+    replicates: Annotated[
+        Literal["each", "mean"],
+        typer.Option(help="each: rates of every replicate are in the likelihood. mean: replicates are averaged first."),
+    ] = "each",
+    inhibitor: Inhibitors = None,
+    max_enzymes: Annotated[int, typer.Option(help="Most enzymes of a substrate in a model.")] = 2,
+    units: Annotated[
+        Literal["data", "given"], typer.Option(help="In which units the priors are meant; see fwbq select.")
+    ] = "data",
+    rates: Annotated[
+        Literal["shared", "own"], typer.Option(help="Whether conditions of one cell line share rates and noise.")
+    ] = "shared",
+    truncated: Annotated[
+        bool, typer.Option("--truncated/--closed-form", help="Rates V >= 0, or of either sign, which is the default.")
+    ] = False,
+    n: Annotated[int, typer.Option("--n", "-n", help="Most points for each model.")] = 200,
+    tol: Annotated[
+        float, typer.Option(help="Stop when the numerical error of every edge (95 %) is at most this.")
+    ] = 0.05,
+    truth: Annotated[
+        Path | None, typer.Option(help="The true graph, where it is known: AUROC of the edges is printed.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Directory for tables, graphs and figures.")] = Path("fwbq-network"),
+    journal: Annotated[
+        Path | None, typer.Option(help="Directory for journals: the same command goes on after a crash.")
+    ] = None,
+    workers: Annotated[int, typer.Option(help="Processes, each with a substrate at a time.")] = 1,
+    dask: Dask = None,
+    report: Annotated[bool, typer.Option("--report", help="Write report.html too.")] = False,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> int:
+    """Infer which proteins regulate which, each in turn as the substrate of all others."""
+    from .network import infer_and_write
+
+    return infer_and_write(
+        data, out, report=report, truth=truth, workers=workers, dask=dask, as_json=as_json,
+        substrates=_split(substrates, "substrates"), enzymes=_split(enzymes, "enzymes"), total=total,
+        conditions=_split(conditions, "conditions"), replicates=replicates, inhibitors=inhibitor or (),
+        max_enzymes=max_enzymes, units=units, rates=rates, truncated=truncated, n=n, tol=tol, journal=journal, rng=seed,
     )  # fmt: skip
 
 
@@ -565,14 +641,14 @@ def paper(
 
 @app.command(cls=_Command, epilog="Example: [bold]fwbq data hpn-dream data[/bold]")
 def data(
-    name: Annotated[Literal["hpn-dream", "example"], typer.Argument(help="Which data set.")],
+    name: Annotated[Literal["hpn-dream", "hpn-dream-insilico", "example"], typer.Argument(help="Which data set.")],
     directory: Annotated[Path, typer.Argument(help="Where to put it.")],
     archive: Annotated[
         Path | None, typer.Option(help="A copy of the source archive, when no index can be reached.")
     ] = None,
 ) -> int:
-    """Fetch the public HPN-DREAM time courses, or write the simulated example, as tidy CSV."""
-    from ..chema import Dataset, hpn_dream
+    """Fetch the public HPN-DREAM time courses or their in-silico network, or write the example, as tidy CSV."""
+    from ..chema import Dataset, hpn_dream, hpn_insilico
 
     outputs.directory(directory, "directory")
     if name == "example":
@@ -580,8 +656,9 @@ def data(
         Dataset.example().to_csv(path)
         say(f"{path}  26 enzymes, simulated; the true regulators are {', '.join(Dataset.example().regulators or ())}")
         return 0
-    for line, path in hpn_dream.fetch(directory, archive=archive).items():
-        say(f"{path}  {line}")
+    source = hpn_dream if name == "hpn-dream" else hpn_insilico
+    for what, path in source.fetch(directory, archive=archive).items():
+        say(f"{path}  {what}")
     say()
-    say(hpn_dream.NOTICE.rstrip())
+    say(source.NOTICE.rstrip())
     return 0

@@ -11,6 +11,7 @@ from .. import _extras, _files, plots
 from ..chema import Dataset, compare
 from ..chema.compare import Method
 from ..chema.dataset import Sharing
+from ..chema.midas import is_midas
 from ..chema.units import UnitChoice
 from ..evaluation import Evaluation
 from ..paper import models
@@ -40,6 +41,7 @@ def read_data(
     total: float | None,
     conditions: Sequence[str] | None,
     replicates: str | None,
+    inhibitors: Sequence[str] | None = None,
 ) -> Dataset:
     """Read a tidy CSV or, when its columns begin with TR:, DA: or DV:, a MIDAS file."""
     if not path.exists():
@@ -47,23 +49,18 @@ def read_data(
     if not path.is_file():
         raise ValueError(f"`data` {str(path)!r} must be a file that can be read twice: save the table to a file first")
     reader = Dataset.from_midas if _reader(path) == "from_midas" else Dataset.from_csv
-    return reader(
+    found = reader(
         path, substrate, phospho=phospho, enzymes=enzymes, total=total, conditions=conditions, replicates=replicates
     )
+    return found.inhibited(inhibitors) if inhibitors else found
 
 
 def _reader(path: Path) -> str:
     """Return which method of `Dataset` reads a file, by its first line; a tidy table when it cannot be opened."""
-    try:
-        with path.open(encoding="utf-8-sig", errors="replace") as file:
-            header = file.readline()
-    except OSError:
-        header = ""
-    columns = [column.strip().strip('"') for column in header.split(",")]
-    return "from_midas" if any(c.startswith(("DA:", "DV:", "TR:")) for c in columns) else "from_csv"
+    return "from_midas" if is_midas(path) else "from_csv"
 
 
-def data_source(path: Path, substrate: str, **options: Any) -> str:
+def data_source(path: Path, substrate: str, inhibitors: Sequence[str] | None = None, **options: Any) -> str:
     """Return Python that reads the same data as :func:`read_data` with these options.
 
     Examples
@@ -72,7 +69,8 @@ def data_source(path: Path, substrate: str, **options: Any) -> str:
     "fwbq.chema.Dataset.from_csv('data.csv', 'S', total=3.0)"
     """
     given = "".join(f", {name}={value!r}" for name, value in options.items() if value is not None)
-    return f"fwbq.chema.Dataset.{_reader(path)}({str(path)!r}, {substrate!r}{given})"
+    then = f".inhibited({list(inhibitors)!r})" if inhibitors else ""
+    return f"fwbq.chema.Dataset.{_reader(path)}({str(path)!r}, {substrate!r}{given}){then}"
 
 
 def compare_and_write(
@@ -149,7 +147,7 @@ def write(found: Comparison, out: Path) -> list[Path]:
     if "factors" in found.settings:
         tables["units"] = units_table(found)
     for name, frame in tables.items():
-        _files.write(out / f"{name}.csv", _without_formulas(frame).to_csv(index=False))
+        _files.write(out / f"{name}.csv", without_formulas(frame).to_csv(index=False))
     figures: dict[str, Any] = {
         "model-probabilities": plots.model_probabilities(boxes, first=_SHOWN, named=True),
         "map-probability": plots.map_probability(found),
@@ -187,7 +185,7 @@ def units_table(found: Comparison) -> pd.DataFrame:
     )
 
 
-def _without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
+def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a table of which spreadsheets calculate nothing: texts that would be formulas begin with an apostrophe."""
     safe = frame.copy()
     for column in safe.columns[[dtype.kind not in "biufc" for dtype in safe.dtypes]]:
@@ -240,3 +238,5 @@ def print_ranking(found: Comparison) -> None:
     if found.settings.get("rank_deficient_models"):
         say(f"{found.settings['rank_deficient_models']} models have enzymes that the data cannot tell apart.")
     say(f"Likelihood: {found.settings['likelihood']}.")
+    for note in found.settings.get("notes", []):
+        say_wrapped(f"Data: {note}.")

@@ -11,6 +11,7 @@ from .designs import design, mmd
 from .effects import effects, sobol
 from .integrals import convergence, integral, process_slice
 from .kinetics import kinetic_fit
+from .networks import network
 from .rules import rule, weights
 from .style import (
     BLACK,
@@ -50,6 +51,7 @@ __all__ = [
     "map_probability",
     "mmd",
     "model_probabilities",
+    "network",
     "process_slice",
     "rule",
     "save",

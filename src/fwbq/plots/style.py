@@ -132,8 +132,8 @@ def outer_labels(axes: Sequence[Axes], columns: int, x: str, y: str) -> None:
 
 
 def short(name: object, length: int = 24) -> str:
-    """Return a label that fits on an axis; the dollar sign would start mathematics."""
-    text = str(name).replace("$", r"\$")
+    """Return a label that fits on an axis: one line of what a font has; the dollar sign would start mathematics."""
+    text = "".join(c for c in " ".join(str(name).split()) if c.isprintable()).replace("$", r"\$")
     return text if len(text) <= length else text[: length - 1] + "…"
 
 

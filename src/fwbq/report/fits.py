@@ -72,7 +72,7 @@ def fits(comparison: Comparison, probabilities: np.ndarray, dataset: Dataset | N
                 "times": numbers(part.times),
                 "substrate": numbers(part.substrate),
                 "phospho": numbers(part.phospho),
-                "rates": numbers(part.rates),
+                "rates": numbers(np.where(part.used, part.slopes, np.nan)[:-1]),
                 "enzymes": [
                     {"name": words.clean(e), "levels": numbers(part.enzymes[:, dataset.names.index(e)])}
                     for e in enzymes
@@ -95,7 +95,8 @@ def fits(comparison: Comparison, probabilities: np.ndarray, dataset: Dataset | N
 def _course(course: FittedCourse, data: Dataset) -> dict[str, Any]:
     total = data.substrate + data.phospho
     # What is phosphorylated leaves the substrate, if the two are measured in the same unit: then their sum is constant.
-    conserved = np.ptp(total) <= _CONSERVED * total.mean()
+    known = total[np.isfinite(total)]
+    conserved = np.isfinite(total[0]) and np.ptp(known) <= _CONSERVED * known.mean()
     rest = total[0] - np.median(course.levels, axis=0)
     return {
         "levels": _band(course.levels, course.levels),
@@ -109,8 +110,8 @@ def _astray(found: KineticFit) -> bool:
     """Whether a band of levels leaves the measured ones by more than their own range."""
     for course in found.courses:
         low, high = np.quantile(course.levels, [0.05, 0.95], axis=0)
-        least, most = course.phospho.min(), course.phospho.max()
-        if low.min() < least - (most - least) or high.max() > most + (most - least):
+        least, most = np.nanmin(course.phospho), np.nanmax(course.phospho)
+        if np.nanmin(low) < least - (most - least) or np.nanmax(high) > most + (most - least):
             return True
     return False
 

@@ -6,14 +6,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from ..chema.prediction import UNFIT
 from ..selection import Comparison, label
 from . import words
-
-#: Leave-one-out Q^2 below which the leading model is said not to predict the rates. Of 40 simulated sets of
-#: studies/kinetics.py the leader was below it in 5 % with the true regulators among the candidates, and in 70 % without
-#: them; with 0.1 in 2 and 48 %, with 0.3 in 18 and 82 %. Of 100 further sets it was below 0.2 in 19 and 61 %.
-UNFIT = 0.2
-
 
 #: A log evidence is said to be wrong when it differs from that of thousands of points by this many standard deviations,
 #: and to be unknown when its own is larger than this.

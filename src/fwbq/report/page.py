@@ -252,7 +252,7 @@ def _summary_fits(shown: dict[str, Any]) -> str:
     if not shown["fits"]:
         return ""
     conditions = shown["fits"]["conditions"]
-    measured = sum(len(condition["rates"]) for condition in conditions)
+    measured = sum(rate is not None for condition in conditions for rate in condition["rates"])
     said = []
     for j, model in enumerate(conditions[0]["models"]):
         inside = sum(condition["models"][j]["covered"] for condition in conditions)
