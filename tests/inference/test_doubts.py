@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fwbq
-from fwbq.inference.doubts import DOUBTS, Case, Failures, Outline, Rising, Starts, Tails
+from fwbq.inference.doubts import DOUBTS, Case, Failures, Noise, Outline, Rising, Starts, Tails
 from fwbq.inference.parts import PARTS
 
 
@@ -102,3 +102,27 @@ def test_only_in_few_dimensions_later_points_settle_a_climb_that_has_not_arrived
     near, far = (Rising().doubt(case(run, error)) for error in (0.01, 10.0))
     assert far > 0.0
     assert near < far if dim == 2 else near == far
+
+
+@pytest.mark.parametrize("level", [1e-6, 1e-3])
+def test_a_noise_of_the_values_adds_to_the_error_in_proportion(level):
+    # The quadratic mean is determined by n noisy values: the error of an integral is at least level / sqrt(n).
+    errors = np.random.default_rng(3).normal(size=1000)
+    rows = iter(errors)
+
+    def noisy(x):
+        return narrow(x) + level * np.array([next(rows) for _ in x])
+
+    run = told(noisy, 60)
+    doubt = Noise().doubt(case(run))
+    # Without a process of its own the noise is one of few coefficients; with one it is at most that of one value.
+    assert 0.1 * level / np.sqrt(60) < doubt < level
+    assert run.result().sd > level / np.sqrt(60)
+
+
+def test_a_shape_that_the_process_follows_is_no_noise():
+    run = told(lambda x: narrow(x) + 0.3 * np.sin(3.0 * x[:, 0]), 60)
+    found = run.result()
+    assert Noise().doubt(case(run)) < 2.0 * found.sd
+    given = told(narrow, 40, kernel=fwbq.Matern52([1.0, 1.0]))
+    assert Noise().doubt(case(given)) == 0.0

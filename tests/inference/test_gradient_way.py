@@ -8,6 +8,7 @@ from scipy import stats
 
 import fwbq
 from fwbq import EvidenceRun
+from fwbq.inference.proposers.ascent import Top
 
 
 def gaussian(mean, cov, height=0.0):
@@ -243,3 +244,58 @@ def test_gradients_that_are_missing_are_asked_for():
     with pytest.raises(ValueError, match="`gradients` must have a row for each of the points"):
         run.tell(x, bent(x)[0], bent(x)[1][:, :1])
     assert run.n_evaluations == 0
+
+
+def told(f, n, **options):
+    run = EvidenceRun(n=n, rng=0, gradient=True, **options)
+    while run.n_evaluations < n:
+        x = run.ask(n - run.n_evaluations)
+        run.tell(x, *f(x))
+    return run
+
+
+def unlike(x):
+    """A Gaussian of six parameters, whose standard deviations are 1e-3 to 1e3."""
+    widths = np.logspace(-3.0, 3.0, 6)
+    return -0.5 * np.sum((x / widths) ** 2, axis=1), -x / widths**2
+
+
+def test_parameters_of_unlike_size_are_reached_by_two_climbs():
+    run = told(unlike, 100, start=0.3 * np.logspace(-3.0, 3.0, 6))
+    way = run._way
+    assert way.confirmed
+    assert max(region.climbs for region in way.regions) > 1
+    assert run.result().success
+
+
+def test_a_mode_that_one_climb_alone_has_reached_is_not_believed():
+    run = told(unlike, 100, start=0.3 * np.logspace(-3.0, 3.0, 6))
+    way = run._way
+    found = run.result()
+    top = way.regions[0].top
+    # The same run, had every further climb ended elsewhere, 3, 7 and 20 below the top.
+    ends = [ascent for ascent in way.ascents if ascent.further]
+    for ascent, gap in zip(ends, (3.0, 7.0, 20.0), strict=False):
+        ascent.top = Top(top.place + 1e6, top.value - gap, top.gradient, top.root)
+    way.regions[0].climbs = 1
+    assert not way.confirmed
+    assert way.apart == pytest.approx(np.median([3.0, 7.0, 20.0][: len(ends)]))
+    alone = way.conclude(run._data)
+    assert not alone.success
+    assert alone.sd >= way.apart > found.sd
+    # One of them at the mode is enough to believe it; most of them elsewhere still count where it is not found.
+    way.regions[0].climbs = 2
+    assert way.confirmed
+    assert way.conclude(run._data).success
+
+
+def test_in_few_dimensions_draws_meet_other_modes_and_one_climb_is_enough():
+    def f(x):
+        return -0.5 * np.sum(x**2, axis=1), -x
+
+    way = told(f, 40, start=[0.3, -0.2])._way
+    for ascent in way.ascents:
+        if ascent.further:
+            ascent.top = Top(ascent.top.place + 1e6, -50.0, ascent.top.gradient, ascent.top.root)
+    assert way.apart == 0.0
+    assert way.confirmed

@@ -55,7 +55,7 @@ def test_no_module_of_the_room_has_numbers_of_its_own():
         "doubts/inflation.py": "_LARGEST",
         "gradients/process.py": "_BLOCK",
         "facade.py": "LEAST_FOR_TOL MOST_FITTED MOST_FOR_TOL _ALL_ROUNDING",
-        "joint_process.py": "JITTER _ROUNDING",
+        "joint_process.py": "_ROUNDING",
         "local_process.py": "_CLOUD _CLOUDS _CLOUD_PER_DIMENSION _FIRST_CLOUD _MOST_NOISE _SHRINK _STEP",
         "nodes.py": "_CUBIC_DIM _QUADRATIC_DIM _SEQUENCES",
         "proposers/climb.py": "_CONDITION _LEAST_RADIUS _MOST_GAIN",

@@ -130,10 +130,13 @@ class JudgedAssessment:
     sound: bool
 
     @classmethod
-    def of(cls, judgements: Sequence[Judgement], decrement: float, starts: float) -> JudgedAssessment:
+    def of(
+        cls, judgements: Sequence[Judgement], decrement: float, starts: float, *, confirmed: bool = True
+    ) -> JudgedAssessment:
         """Add up the integrals over the cells of the modes.
 
-        `decrement` is the longest Newton step at their tops, `starts` what climbs that have not arrived leave open.
+        `decrement` is the longest Newton step at their tops, `starts` what climbs that have not arrived leave open, and
+        `confirmed` whether a mode was reached more than once, or need not be.
         """
         logs = np.array([each.log_integral for each in judgements])
         value = float(np.logaddexp.reduce(logs))
@@ -151,7 +154,7 @@ class JudgedAssessment:
             TUNING.judge.tail * pooled([each.tail for each in judgements]),
             pooled([each.missed for each in judgements]),
             starts,
-            decrement < 1.0 and all(each.sound for each in major),
+            confirmed and decrement < 1.0 and all(each.sound for each in major),
         )
 
     @property

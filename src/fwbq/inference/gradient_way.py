@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -187,7 +187,7 @@ class GradientWay:
         best = data.highest_first[0]
         left = self.settings.n - len(data.evaluated)
         above = data.joint[best] > max(region.top.value for region in self.regions) + TUNING.judge.above
-        tried = {ascent.rows[0] for ascent in self.ascents}
+        tried = {ascent.rows[0] for ascent in self.ascents if ascent.rows}
         if above and best not in tried and left > 3 * self.chart.dim + 20 and self._is_usable(data, best):
             region = self.regions[int(self._cells(data.z[best : best + 1])[0])]
             self._ascend(data, best, region.whitening.root, left // 2)
@@ -195,16 +195,14 @@ class GradientWay:
     def _further_climbs(self, data: Data) -> None:
         """Begin short climbs from the best points of the spread that no mode holds, while climbs end in unlike places.
 
-        Climbs that all end at one mode are believed after a first few. Where they do not, there are several modes, and
+        A mode at which half of a first few end is believed. Where they end elsewhere there are several modes, and
         further climbs are worth more than further draws, as long as enough evaluations for draws are left.
         """
         numbers = TUNING.ascent
         further = [ascent for ascent in self.ascents if ascent.further]
         best = max((region.top for region in self.regions), key=lambda top: top.value)
         d = self.chart.dim
-        if further and (
-            d < numbers.several or all(best.holds(ascent.top.place) for ascent in further if ascent.top is not None)
-        ):
+        if further and (d < numbers.several or self._agree):
             return
         tried = {row for ascent in self.ascents for row in ascent.rows}
         spread = [row for row in data.highest_first if row < self._spread_size and self._is_usable(data, row)]
@@ -213,8 +211,20 @@ class GradientWay:
         budget = int(np.clip(numbers.further_part * self.settings.n, least, 2 * least))
         kept = max(numbers.reserve, numbers.reserve_per_dimension * d) if further else 0
         left = self.settings.n - len(data.evaluated) - kept
-        for row in starts[: max(min(self._further, left // budget), 0)]:
-            self._ascend(data, row, best.root, budget, further=True, anew=False)
+        tops = tuple(region.top for region in self.regions)
+        for k in range(max(min(self._further, left // budget), 0)):
+            # By turns from the spread and from around the top: the spread is as wide as the prior or the user's scale,
+            # which may be far from the posterior's.
+            if k % 2 == 0 and starts:
+                self._ascend(data, starts.pop(0), best.root, budget, further=True, anew=False)
+            else:
+                self.ascents.append(Ascent(self._around(best, len(self.ascents)), best.root, budget, True, tops))
+
+    def _around(self, top: Top, number: int) -> Array:
+        """Return a point (d,) some standard deviations from a top, in a random direction."""
+        u = np.random.default_rng(self.settings.seed("spread", number)).standard_normal(self.chart.dim)
+        distance = TUNING.ascent.around * np.sqrt(self.chart.dim)
+        return np.asarray(top.place + distance * (top.root @ (u / np.linalg.norm(u))))
 
     def _add(self, data: Data, ascent: Ascent, top: Top) -> None:
         """Take note of where a climb ended: a mode that is known, a better top of one, or another mode.
@@ -334,7 +344,7 @@ class GradientWay:
         There is a dip between such an end and the tops, and another mode on its side. Where the way to a known top goes
         up, the climb was on its slope.
         """
-        further = [ascent.top for ascent in self.ascents if ascent.further and ascent.top is not None]
+        further = self._ends
         places = [region.top.place for region in self.regions]
         downhill = [
             top
@@ -344,6 +354,34 @@ class GradientWay:
             and all(float(top.gradient @ (place - top.place)) < 0.0 for place in places)
         ]
         return len(downhill) / len(further) if further else 0.0
+
+    @property
+    def _ends(self) -> list[Top]:
+        """Where further climbs ended."""
+        return [ascent.top for ascent in self.ascents if ascent.further and ascent.top is not None]
+
+    @property
+    def _agree(self) -> bool:
+        """Whether at least half of the further climbs ended at modes that are known."""
+        known = [any(region.top.holds(end.place) for region in self.regions) for end in self._ends]
+        return 2 * sum(known) >= len(known)
+
+    @property
+    def apart(self) -> float:
+        """How far apart climbs end, in natural logarithms, where most of the further ones ended at no mode: else zero.
+
+        It is the median of by how much they ended below the highest top.
+        """
+        if self.chart.dim < TUNING.ascent.several or self._agree:
+            return 0.0
+        best = max(region.top.value for region in self.regions)
+        gaps = [best - end.value for end in self._ends if np.isfinite(end.value)]
+        return max(1.0, float(np.median(gaps))) if gaps else 1.0
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether two climbs ended at one mode; in many dimensions one alone may have ended in a false basin."""
+        return self.apart == 0.0 or any(region.climbs > 1 for region in self.regions)
 
     # Concluding
 
@@ -361,8 +399,15 @@ class GradientWay:
                 value = float(np.logaddexp.reduce([region.log_mass for region in self.regions]))
             return Evidence(value, np.inf, Reason.UNSEEN, known.x, known.values, (), None, None, skipped, budget)
         found = [judgement for judgement in judgements if judgement is not None]
-        starts = TUNING.doubts.starts * self.open_climbs
-        terms = JudgedAssessment.of(found, max(region.top.decrement for region in self.regions), starts)
+        terms = JudgedAssessment.of(
+            found,
+            max(region.top.decrement for region in self.regions),
+            TUNING.doubts.starts * self.open_climbs,
+            confirmed=self.confirmed,
+        )
+        if not terms.sound:
+            # What was not found may be as far off as climbs end apart.
+            terms = replace(terms, starts=max(terms.starts, self.apart))
         posterior = JudgedPosterior(self.chart, joined([each.nodes for each in found]), terms, tuple(found))
         modes = posterior.describe([region.mode for region in self.regions])
         reason = Reason.OPEN if terms.sound else Reason.UNSEEN

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -18,6 +18,7 @@ from ..process import KernelFamily, LengthscalePrior, Objective, Prediction, Reg
 from ..process.amplitude import calibrated, leave_one_out
 from ..process.basis import Basis, basis_functions, basis_size
 from ..process.log_integral import LogIntegralError
+from ..process.objective import LEAST_NOISE
 from .chart import Chart
 from .depth import depth_noise, nearness
 from .mixture import lower_root
@@ -27,8 +28,6 @@ from .tuning import TUNING
 Array = NDArray[np.float64]
 Offset = Callable[[Array], Array]
 
-#: Relative variance of the rounding of a log likelihood; it keeps Gram matrices of smooth kernels regular.
-JITTER = 1e-10
 #: Residuals of a quadratic below this are rounding: the density is a Gaussian's, and no length-scale can be learnt.
 _ROUNDING = 1e-8
 
@@ -92,8 +91,9 @@ class JointProcess:
     basis : str
         Unknown part of the mean (`fwbq.process.basis`).
     family : KernelFamily or Given
-    theta : (d,) array
-        Log length-scales; empty for a kernel that was given.
+    theta : (d + 1,) or (d,) array
+        Log length-scales and, where one was looked for, the log variance of the noise relative to the amplitude; empty
+        for a kernel that was given.
     estimate : str or float
         How the amplitude is found.
     """
@@ -116,6 +116,11 @@ class JointProcess:
     def kernel(self) -> Kernel:
         """The kernel: of unit variance in whitened coordinates, or the one given, in the user's parameters."""
         return self.family.kernel if isinstance(self.family, Given) else self.family.kernel(self.theta, self.dim)
+
+    @property
+    def noise(self) -> float:
+        """Variance of the noise of every value, relative to the amplitude; at least that of rounding."""
+        return LEAST_NOISE + (float(np.exp(self.theta[self.dim])) if len(self.theta) > self.dim else 0.0)
 
     def _places(self, z: Array) -> Array:
         """Return points z (n, d) in the coordinates of the kernel."""
@@ -148,8 +153,22 @@ class JointProcess:
         offset = None if self.offset is None else self.offset(self.points)
         if offset is not None:
             known = known - offset
-        K.flat[:: len(K) + 1] += diagonal * (JITTER + depth_noise(self.values, self.dim, offset))
+        K.flat[:: len(K) + 1] += diagonal * (self.noise + depth_noise(self.values, self.dim, offset))
         return Regression(CholeskyFactor.of(K), known, basis_functions(self.basis, self.whitened))
+
+    def with_noise(self) -> JointProcess:
+        """Return the process whose values have one more noise, of the variance and with the lengths most probable then.
+
+        Where the kernel was given there is nothing to search, and the process is returned as it is.
+        """
+        if isinstance(self.family, Given):
+            return self
+        offset = None if self.offset is None else self.offset(self.points)
+        left = self.values - self.level - (0.0 if offset is None else offset)
+        noise = depth_noise(self.values, self.dim, offset)
+        iterations = TUNING.process.iterations
+        _, theta = fit_lengthscales(self.whitened, left, self.basis, noise, self.family, None, iterations, noisy=True)
+        return replace(self, theta=theta)
 
     @property
     def level(self) -> float:
@@ -360,13 +379,26 @@ def _determined(s: Array) -> bool:
 
 
 def fit_lengthscales(
-    s: Array, values: Array, basis: Basis, noise: Array, family: KernelFamily, begin: Array | None, iterations: int
+    s: Array,
+    values: Array,
+    basis: Basis,
+    noise: Array,
+    family: KernelFamily,
+    begin: Array | None,
+    iterations: int,
+    *,
+    noisy: bool = False,
 ) -> tuple[float, Array]:
-    """Return the greatest log posterior density of the log length-scales, and where it is."""
+    """Return the greatest log posterior density of the parameters, and where it is.
+
+    They are the log length-scales and, where values are `noisy`, the log variance of an unknown noise.
+    """
     prior = LengthscalePrior(np.ones(s.shape[1]))
     H = basis_functions(basis, s)
-    # The noise, which is at least JITTER, keeps the matrix regular; the further jitter is a thousandth of that.
-    objective = Objective(family, prior, Differences.of(s), values, H, noise + JITTER, jitter=JITTER / 1000)
+    # The noise keeps the matrix regular; the further jitter is a thousandth of the least.
+    objective = Objective(
+        family, prior, Differences.of(s), values, H, noise + LEAST_NOISE, jitter=LEAST_NOISE / 1000, noisy=noisy
+    )
     location = objective.location
     # Where the mean explains the values to rounding, nothing can be learnt of length-scales: they stay at the prior's.
     weight = 1.0 / np.sqrt(1.0 + noise)
@@ -375,5 +407,9 @@ def fit_lengthscales(
     if len(values) <= H.shape[1] or np.max(np.abs(left)) < _ROUNDING * max(1.0, float(np.max(np.abs(values * weight)))):
         return objective.value(location), location
     starts = [location, location - 1.0] if begin is None else [begin]
+    if noisy:
+        # Lengths shorter than the distance of the points explain a noise as well as a noise does.
+        starts = [np.append(location[:-1], np.log(each)) for each in TUNING.process.noises]
+        starts = [max(starts, key=objective.value)]
     theta, height = objective.maximise(starts, iterations=iterations, ftol=1e-5)
     return height, theta

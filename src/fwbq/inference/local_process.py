@@ -11,7 +11,8 @@ from .._linalg import CholeskyFactor
 from ..kernels import ExpQuad, Kernel
 from ..process import KernelFamily, Regression
 from ..process.basis import basis_functions
-from .joint_process import JITTER, fit_lengthscales
+from ..process.objective import LEAST_NOISE
+from .joint_process import fit_lengthscales
 from .quadratic import Neighbourhood, Quadratic, bend, local_quadratic
 from .tuning import TUNING
 
@@ -95,7 +96,7 @@ class LocalProcess:
             )[1]
         kernel = _FAMILY.kernel(theta, d)
         K = kernel(places)
-        K.flat[:: len(K) + 1] += JITTER + noise
+        K.flat[:: len(K) + 1] += LEAST_NOISE + noise
         regression = Regression(CholeskyFactor.of(K), values, basis_functions("constant", places))
         weights = regression.factor.whiten_transposed(regression.residual)
         return cls(around.root, places, kernel, weights, float((kernel(places[:1], places) @ weights)[0]), theta)

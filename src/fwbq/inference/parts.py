@@ -34,6 +34,7 @@ DESCRIPTIONS = {
     "tails": "mass beyond the probes, without a prior",
     "failures": "mass where the function failed",
     "outline": "a support that few positive values outline",
+    "noise": "a noise of the values, such as that of a solver",
 }
 #: Their names, as `EvidenceRun` takes them in `without`.
 PARTS = tuple(DESCRIPTIONS)

@@ -381,7 +381,9 @@ class Evidence:
         elif self.modes:
             notes.append(f"one mode, reached by {self.modes[0].climbs} climb{'s' * (self.modes[0].climbs > 1)}")
         if self.terms is not None and self.terms.unseen > 0.2 * self.sd > 0.0:
-            notes.append("the interval allows for mass that no point has met")
+            notes.append(
+                f"the interval allows for a doubt: {max(self.terms.doubts, key=self.terms.doubts.__getitem__)}"
+            )
         if self.remark is not None:
             notes.append(self.remark)
         return "; ".join(notes)
@@ -530,6 +532,8 @@ class Evidence:
     def doubts(self) -> dict[str, float]:
         """What no value tells and may be missing, in words, with its natural logarithms, the largest first.
 
+        What is below the rounding of the log evidence is left out.
+
         Examples
         --------
         >>> import numpy as np, fwbq
@@ -540,7 +544,10 @@ class Evidence:
         ['the highest value may not be at the top of the density: no climb has arrived, or the top still rises']
         """
         doubts = {} if self.terms is None else self.terms.doubts
-        return dict(sorted(((text, value) for text, value in doubts.items() if value > 0.0), key=lambda pair: -pair[1]))
+        least = self.error_parts.get("rounding", 0.0)
+        return dict(
+            sorted(((text, value) for text, value in doubts.items() if value > least), key=lambda pair: -pair[1])
+        )
 
     @property
     def least_half_width(self) -> float:

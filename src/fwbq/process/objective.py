@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import log
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
 
 from .._linalg import CholeskyFactor
 from ..kernels import Differences
@@ -17,6 +19,14 @@ from .prior import LengthscalePrior
 from .regression import Regression
 
 FloatArray = NDArray[np.float64]
+
+#: Least variance of the noise of a value, relative to the amplitude: the rounding of a log likelihood, which keeps Gram
+#: matrices of smooth kernels regular. An unknown noise is added to it.
+LEAST_NOISE = 1e-10
+#: Prior mean and standard deviation of the log variance of an unknown noise, relative to the amplitude: most functions
+#: are known to rounding, and a noise of any size is possible.
+_NOISE_LOCATION = log(LEAST_NOISE)
+_NOISE_SCALE = 3.0 * log(10.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +54,9 @@ class Objective:
         Relative jitter on the diagonal, beside the noise.
     share : float
         s, what the likelihood counts: with 1 / m it is the mean of those of m columns.
+    noisy : bool
+        Whether all values have one more noise of unknown variance. Its logarithm, relative to the amplitude, is then
+        the last of the parameters.
     """
 
     family: KernelFamily
@@ -54,29 +67,41 @@ class Objective:
     noise: FloatArray | float = 0.0
     jitter: float = JITTER
     share: float = 1.0
+    noisy: bool = False
 
     @cached_property
     def location(self) -> FloatArray:
         """Prior mean of the parameters, (p,)."""
-        return self.prior.location(self.family)
+        location = self.prior.location(self.family)
+        return np.append(location, _NOISE_LOCATION) if self.noisy else location
 
     @cached_property
     def precision(self) -> FloatArray:
         """Inverse of the prior covariance of the parameters, (p, p)."""
-        return self.prior.precision(self.family)
+        precision = self.prior.precision(self.family)
+        return np.asarray(block_diag(precision, np.array([[_NOISE_SCALE**-2]]))) if self.noisy else precision
+
+    @property
+    def _bounds(self) -> list[tuple[float, float]]:
+        """The interval in which the search of each parameter stays."""
+        bounds = self.prior.bounds(self.family)
+        return [*bounds, (_NOISE_LOCATION - _NOISE_SCALE, -_NOISE_LOCATION)] if self.noisy else bounds
 
     def value(self, theta: FloatArray) -> float:
         """Return the log density at the parameters theta (p,)."""
-        k, _ = self.family.pullback(theta, self.pairs)
+        k, _ = self.family.pullback(self._of_kernel(theta), self.pairs)
         shift = theta - self.location
-        return self.share * self._regress(k).log_likelihood() - 0.5 * float(shift @ self.precision @ shift)
+        return self.share * self._regress(k, theta).log_likelihood() - 0.5 * float(shift @ self.precision @ shift)
 
     def gradient(self, theta: FloatArray) -> tuple[float, FloatArray]:
         """Return the log density at theta (p,), and its derivatives (p,)."""
-        k, pull = self.family.pullback(theta, self.pairs)
-        regression = self._regress(k)
-        # Every pair of points stands for two entries of the Gram matrix, whose diagonal is constant.
-        slope = self.share * pull(2.0 * self.pairs.pairs(regression.sensitivity()))
+        k, pull = self.family.pullback(self._of_kernel(theta), self.pairs)
+        regression = self._regress(k, theta)
+        sensitivity = regression.sensitivity()
+        # Every pair of points stands for two entries of the Gram matrix, whose diagonal changes with the noise alone.
+        slope = self.share * pull(2.0 * self.pairs.pairs(sensitivity))
+        if self.noisy:
+            slope = np.append(slope, self.share * np.exp(theta[-1]) * np.trace(sensitivity))
         shift = theta - self.location
         pull_of_prior = self.precision @ shift
         value = self.share * regression.log_likelihood() - 0.5 * float(shift @ pull_of_prior)
@@ -121,7 +146,7 @@ class Objective:
         """
         from scipy.optimize import minimize
 
-        lower, upper = np.array(self.prior.bounds(self.family)).T / unit
+        lower, upper = np.array(self._bounds).T / unit
         bounds = list(zip(lower.tolist(), upper.tolist(), strict=True))
 
         def negative(scaled: FloatArray) -> tuple[float, FloatArray]:
@@ -138,7 +163,11 @@ class Objective:
         best = min(runs, key=lambda run: float(run.fun))
         return np.asarray(best.x * unit), -float(best.fun)
 
-    def _regress(self, k: FloatArray) -> Regression:
+    def _of_kernel(self, theta: FloatArray) -> FloatArray:
+        """Return those of the parameters that are the kernel's."""
+        return theta[:-1] if self.noisy else theta
+
+    def _regress(self, k: FloatArray, theta: FloatArray) -> Regression:
         K = self.pairs.matrix(k, 1.0)
-        K.flat[:: len(K) + 1] += self.noise
+        K.flat[:: len(K) + 1] += self.noise + (np.exp(theta[-1]) if self.noisy else 0.0)
         return Regression(CholeskyFactor.with_jitter(K, self.jitter), self.values, self.basis)

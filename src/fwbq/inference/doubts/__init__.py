@@ -2,12 +2,13 @@
 
 from .case import Case
 from .failures import Failures
+from .noise import Noise
 from .outline import Outline
 from .rising import Rising
 from .starts import Starts
 from .tails import Tails
 
 #: What the surrogate does not know of: their squares add up to the part of the error that is called unseen.
-DOUBTS = (Rising(), Starts(), Tails(), Failures(), Outline())
+DOUBTS = (Rising(), Starts(), Tails(), Failures(), Outline(), Noise())
 
-__all__ = ["DOUBTS", "Case", "Failures", "Outline", "Rising", "Starts", "Tails"]
+__all__ = ["DOUBTS", "Case", "Failures", "Noise", "Outline", "Rising", "Starts", "Tails"]
