@@ -295,6 +295,9 @@ def test_other_rules_use_their_own_error():
         assert shifted.mean == pytest.approx(10.0 + post.mean, rel=1e-13)
     with pytest.raises(ValueError, match="must sum to 1 for an unknown constant"):
         fwbq.condition(fwbq.weighted_rule(EMBEDDING, POINTS, np.ones(6)), values, prior_mean="constant")
+    # Large weights of both signs sum to one only as far as their own rounding lets them.
+    large = np.array([2e6, -2e6, 0.4, 0.3, 0.2, 0.1 + 1e-4])
+    assert np.isfinite(fwbq.condition(fwbq.weighted_rule(EMBEDDING, POINTS, large), values, prior_mean="constant").mean)
 
 
 def test_asking_for_another_prior_mean_makes_the_weights_again():

@@ -11,6 +11,7 @@ from fwbq import posterior, process
 from fwbq._linalg import CholeskyFactor
 from fwbq.kernels import Differences
 from fwbq.posterior import AveragedPosterior, IntegralPosterior
+from fwbq.posterior.calibrated import CONTRADICTED
 from fwbq.process import FAMILIES, LengthscalePrior, Objective, Regression
 from fwbq.process.basis import basis_functions
 from fwbq.process.families import ANOVA
@@ -440,6 +441,20 @@ def test_the_prior_of_a_peak_is_a_density(one_length):
     assert peak.log_normaliser == pytest.approx(expected, rel=1e-12)
 
 
+def test_a_flat_direction_is_as_uncertain_as_twice_the_prior(one_length):
+    # Where the posterior is flat or rises, half the precision of the prior stands for its curvature.
+    class Flat:
+        precision = one_length[2].precision
+
+        def curvature(self, theta):
+            return -np.eye(len(theta))
+
+    size = len(Flat.precision)
+    curvature, axes = _Peak(Flat(), np.zeros(size), 0.0).shape
+    np.testing.assert_allclose(curvature, 0.5 * np.linalg.eigvalsh(Flat.precision)[0], rtol=1e-12)
+    np.testing.assert_allclose(axes @ axes.T, np.eye(size), atol=1e-12)
+
+
 def test_members_are_probabilities_in_order():
     weights = [m.weight for m in process.fit(X, F, scale=np.full(2, 0.29)).members]
     assert sum(weights) == pytest.approx(1.0)
@@ -513,9 +528,13 @@ def test_the_trend_is_carried_on_where_there_may_be_kinks(n, share, trend, anova
     plain, widened, a = fwbq.condition(rule, f), posterior.calibrated(rule, f), posterior.amplitudes(rule, f)
     ratio = float(a.largest / a.ml)
     assert ratio > 1.1
-    # Of the trend and of a local error the larger counts.
+    # Where there may be kinks the larger of the trend and of a local error counts, and skewness; under a kernel without
+    # them a local error alone, and only where the values contradict the kernel.
     local = np.ldexp(float(a.local), int(np.frexp(f.max())[1])) / (plain.scale * ratio**0.5)
-    expected = ratio**0.5 * max(min(ratio, 6.0) if trend else 1.0, local, 1.0) * (1.0 + a.skewness)
+    if trend:
+        expected = ratio**0.5 * max(min(ratio, 6.0), local, 1.0) * (1.0 + a.skewness)
+    else:
+        expected = ratio**0.5 * (max(local, 1.0) if a.influence > CONTRADICTED * a.ml else 1.0)
     assert widened.scale / plain.scale == pytest.approx(expected, rel=1e-9)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _validate
-from ..kernels import Anova, ExpQuad, Kernel, Stationary, Sum, Transported, Warped, Whitened
+from ..kernels import Anova, ExpQuad, Kernel, Stationary, Sum, Transported, Whitened
 from ..process import (
     ESTIMATES,
     Regression,
@@ -49,6 +49,16 @@ TREND, LARGEST_TREND = 3.0, 6.0
 #: %. With any number of values 89 and 90 % of intervals held on 18 simulators (n = 50, 100; five seeds each), with 20
 #: for each 91 and 92 %; all held at n = 200.
 NO_KINKS, PER_COORDINATE = 1e-3, 20
+#: Under such a kernel an error is local only if the values contradict it: if the leave-one-out errors of the points
+#: that matter, in mean square, are more than this many times what it expects; and skewness is not counted. On the 23
+#: families of `studies.coverage` (40, 24, 40 and 16 problems each at n = 20, 50, 100 and 200) the interval scores of
+#: smooth families, as geometric means over families, dimensions and n, fell to 0.91 by the first and to 0.84 by both,
+#: and 98.9 and 98.7 % of their intervals held, against 98.9 % before. On eleven kinds of functions and fourteen
+#: simulators that are not in the study (2,244 runs) those of smooth ones fell to 0.97 and 0.90, and of all intervals
+#: 97.3 and 97.1 % held, against 97.3 %. With 2 or 10 in place of 4 the scores of smooth families changed by at most 4
+#: %. Kernels in warped coordinates, under heavy tails, are left as they were: by the first 35 of 40 intervals under
+#: lognorm(2) held at n = 20, and all did before.
+CONTRADICTED = 4.0
 #: Factor on the skewness by which an interval is widened. For the mean of n independent values the upper end of a 95 %
 #: interval moves by (1 + 2 t^2) / (6 t) = 0.78 half-widths times the skewness of the mean (Johnson, Journal of the
 #: American Statistical Association 73, 1978); a little more, because few values of a peak show less than its skewness.
@@ -150,7 +160,7 @@ def influences(rule: Rule, values: ArrayLike) -> FloatArray:
 
 def _without_kinks(kernel: Kernel) -> bool:
     """Whether a kernel is a sum of an analytic one and a rough remainder that has hardly any part in it."""
-    while isinstance(kernel, (Warped, Whitened, Transported)):
+    while isinstance(kernel, (Whitened, Transported)):
         kernel = kernel.kernel
     if not isinstance(kernel, Sum):
         return False
@@ -211,10 +221,13 @@ def calibrated(rule: Rule, values: ArrayLike) -> IntegralPosterior:
 
     At a kink the errors of neighbouring points all have one sign, which no stationary process expects, and elsewhere
     the errors are nearly zero, which makes the amplitude too small. So where few values make nearly all of the error,
-    the scale is at least a quarter of what leaving them out does to the estimate.
+    the scale is at least a quarter of what leaving them out does to the estimate. A quarter is the rate of a kink; an
+    analytic function loses far more by one value less, above all at the ends, and the kernel says how much. So this is
+    left out under a kernel without kinks that the leave-one-out errors do not contradict (`CONTRADICTED`).
 
     At a peak the few values that are far above their predictions make the error skewed: the integral may be far above
-    the estimate, but hardly far below. The scale grows by the part `Amplitudes.skewness`, on both sides.
+    the estimate, but hardly far below. The scale grows by the part `Amplitudes.skewness`, on both sides, but
+    not under a kernel without kinks.
 
     The amplitude of the posterior is that of the process itself, without the last two factors, which are about the
     integral alone.
@@ -238,11 +251,15 @@ def calibrated(rule: Rule, values: ArrayLike) -> IntegralPosterior:
     with np.errstate(over="ignore"):
         scale, a = posterior.scale * np.sqrt(factor), posterior.amplitude * factor
         local = np.ldexp(estimates.local, normalise(rule.values(values))[1])
+        n, d = rule.points.shape
+        smooth = n >= PER_COORDINATE * d and _without_kinks(rule.known_embedding.kernel)
+        if smooth:
+            local = np.where(estimates.influence > CONTRADICTED * estimates.ml, local, 0.0)
         wider = np.where(scale > 0.0, np.maximum(local / np.where(scale > 0.0, scale, 1.0), 1.0), 1.0)
         scale, a = scale * wider, a * wider**2
-        n, d = rule.points.shape
-        if d > 1 and not (n >= PER_COORDINATE * d and _without_kinks(rule.known_embedding.kernel)):
+        if d > 1 and not smooth:
             scale = scale * np.maximum(np.minimum(factor, LARGEST_TREND) ** (0.5 * (TREND - 1.0)) / wider, 1.0)
-        scale = scale * (1.0 + SKEWED * estimates.skewness)
+        if not smooth:
+            scale = scale * (1.0 + SKEWED * estimates.skewness)
     few = max(2.0 * len(rule) / max(estimates.kurtosis - 1.0, 1.0), LEAST_DF)
     return IntegralPosterior(posterior.mean, scale, min(posterior.df, few), a)
