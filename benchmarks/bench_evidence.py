@@ -70,14 +70,14 @@ def limited(seconds):
         signal.signal(signal.SIGPROF, before)
 
 
-def with_fwbq(f, seed):
+def with_fwbq(f, seed, budget=BUDGET):
     found = fwbq.evidence(
-        f.log_likelihood, fwbq.Gaussian(np.zeros(f.chart.dim), np.eye(f.chart.dim)), n=BUDGET, rng=seed
+        f.log_likelihood, fwbq.Gaussian(np.zeros(f.chart.dim), np.eye(f.chart.dim)), n=budget, rng=seed
     )
     return found.log_evidence, found.sd
 
 
-def with_laplace(f, seed):
+def with_laplace(f, seed, budget=BUDGET):
     """Climb by BFGS with half of the evaluations, then importance sampling from a Student-t with that curvature."""
     rng = np.random.default_rng(seed)
     d = f.chart.dim
@@ -88,7 +88,7 @@ def with_laplace(f, seed):
     best = [np.inf, np.zeros(d)]
 
     def negative(z):
-        if f.calls >= BUDGET // 2:
+        if f.calls >= budget // 2:
             raise Spent
         value = min(-float(f.log_joint(z)[0]), 1e10)
         if value < best[0]:
@@ -112,7 +112,7 @@ def with_laplace(f, seed):
     values, axes = np.linalg.eigh(-np.where(np.isfinite(H), H, 0.0))
     cov = (axes / np.where(values > 1e-6, values, 1.0)) @ axes.T
     law = multivariate_t(top, 1.2 * cov, df=5)
-    z = law.rvs(max(BUDGET - f.calls, 20), random_state=rng).reshape(-1, d)
+    z = law.rvs(max(budget - f.calls, 20), random_state=rng).reshape(-1, d)
     logs = f.log_joint(z) - law.logpdf(z)
     w = np.exp(logs - logs.max())
     return logsumexp(logs) - np.log(len(z)), float(w.std(ddof=1) / w.mean() / np.sqrt(len(w)))

@@ -240,12 +240,16 @@ def markdown(frame: pd.DataFrame) -> str:
             _short(row['ratio']), row["missed"], row["raised"], f"{row['seconds']:.0f}",
         ]  # fmt: skip
         lines.append("| " + " | ".join(str(cell) for cell in cells) + " |")
+    families = by_family(frame)
+    shown = families[(families.needed != "") | (families.covered < 1.0) | (families.missed > 0)]
     lines += [
+        "",
+        f"Families that need a part, or have an interval that does not hold: {len(shown)} of {len(families)}.",
         "",
         "| family | d | runs | median error | median sd | in 95 % interval | sd / error | misses | CPU s | needs |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
-    for row in by_family(frame).to_dict("records"):
+    for row in shown.to_dict("records"):
         cells = [
             row["family"], row["d"], row["runs"], f"{row['error']:.1e}", f"{row['sd']:.1e}",
             f"{100 * row['covered']:.0f} %", _short(row['ratio']), row["missed"], f"{row['seconds']:.1f}",

@@ -19,6 +19,7 @@ LAYERS = [
 CONVENIENCES = {
     *((room, "plots") for room in ("rules", "designs", "posterior", "integration", "inference", "selection", "chema")),
     ("selection", "report"),
+    ("chema", "report"),
 }
 
 

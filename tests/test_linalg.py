@@ -12,6 +12,7 @@ from fwbq._linalg import (
     LowRankFactor,
     equilibration,
     exact_dot,
+    jittered_cholesky,
     numerical_rank,
     power_of_two,
     sum_parts,
@@ -141,6 +142,86 @@ def test_repeated_rows_are_survived():
 def test_indefinite_matrix_is_refused():
     with pytest.raises(ValueError, match="must be positive semidefinite"):
         CholeskyFactor.of(np.array([[1.0, 2.0], [2.0, -3.0]]))
+
+
+@pytest.mark.parametrize("spread", [0, 20])
+@pytest.mark.parametrize("kind", ["of", "with jitter"])
+def test_cholesky_factor_of_a_badly_scaled_matrix_in_every_way(spread, kind):
+    rng = np.random.default_rng(9)
+    s = 2.0 ** rng.integers(-spread, spread + 1, 8)
+    K = s[:, None] * (gram(8, 0.3, rng) + 0.5 * np.eye(8)) * s
+    factor = CholeskyFactor.of(K) if kind == "of" else CholeskyFactor.with_jitter(K, 1e-3)
+    ridge = factor.jitter / factor.scale**2
+    assert (factor.jitter == 0.0) == (kind == "of")
+    whole = K + np.diag(ridge)
+    inverse = np.linalg.inv(whole / np.outer(s, s)) / np.outer(s, s)
+    b = rng.normal(size=(8, 3)) * s[:, None]
+    for each in (b, b[:, 1]):
+        np.testing.assert_allclose(factor.solve(each), inverse @ each, rtol=1e-9)
+        np.testing.assert_allclose(factor.whiten_transposed(factor.whiten(each)), inverse @ each, rtol=1e-9)
+        np.testing.assert_allclose(np.sum(factor.whiten(each) ** 2, axis=0), factor.quadratic(each), rtol=1e-12)
+    np.testing.assert_allclose(factor.inverse(), inverse, rtol=1e-9)
+    np.testing.assert_allclose(factor.inverse_diagonal(), np.diagonal(inverse), rtol=1e-11)
+    np.testing.assert_allclose(factor.quadratic(b), np.einsum("im,ij,jm->m", b, inverse, b), rtol=1e-11)
+    np.testing.assert_allclose(factor.mean_square(b, 3), factor.quadratic(b) / 5, rtol=1e-14)
+    np.testing.assert_allclose(factor.mean_square(b, 8), factor.quadratic(b), rtol=1e-14)
+    assert factor.log_determinant() == pytest.approx(np.linalg.slogdet(whole)[1], rel=1e-12, abs=1e-12)
+    assert factor.noise(b[:, 0]) == pytest.approx(float(ridge @ b[:, 0] ** 2), rel=1e-12)
+    assert factor.solve(np.empty((8, 0))).shape == factor.whiten(np.empty((8, 0))).shape == (8, 0)
+
+
+def test_pivots_are_trusted_down_to_what_rounding_leaves_of_them():
+    def two(difference):
+        return CholeskyFactor.of(np.array([[1.0, 1.0 - difference], [1.0 - difference, 1.0]]))
+
+    # The second pivot is 2 - difference times the difference.
+    assert (two(1e-11).jitter, two(1e-11).independent) == (0.0, None)
+    unsure = two(1e-14)
+    assert unsure.jitter == SMALLEST_JITTER and unsure.rank == 2
+    assert unsure.independent[0].tolist() == [0]
+
+
+def test_a_pivot_far_below_the_jitter_is_not_believed():
+    # The jitter grows until the matrix is positive with it; a matrix that never is, is refused.
+    K = np.array([[1.0, 1.0 + 3e-12], [1.0 + 3e-12, 1.0]])
+    lower, jitter = jittered_cholesky(K, 1e-14)
+    assert jitter == pytest.approx(1e-11) and lower[1, 1] ** 2 > 0.1 * jitter
+    np.testing.assert_allclose(lower @ lower.T, K + jitter * np.eye(2), atol=1e-15)
+    with pytest.raises(ValueError, match="positive semidefinite"):
+        jittered_cholesky(np.array([[1.0, 1.1], [1.1, 1.0]]), 1e-14)
+
+
+def test_sums_of_parts_keep_what_cancels():
+    rng = np.random.default_rng(10)
+    first = rng.normal(size=20)
+    parts = rng.normal(size=(20, 9)) * 10.0 ** rng.integers(-3, 12, (20, 9))
+    parts = np.column_stack([parts, -parts[:, ::-1], rng.normal(size=20)])
+    for row, part, found in zip(first, parts, sum_parts(first, parts), strict=True):
+        truth = float(sum(exact([row, *part])))
+        assert found == pytest.approx(truth, rel=1e-15)
+
+
+def test_low_rank_factor_in_every_way():
+    rng = np.random.default_rng(11)
+    features = rng.normal(size=(12, 4))
+    factor = LowRankFactor.of(features, jitter=1e-2)
+    whole = features @ features.T + factor.nugget * np.eye(12)
+    assert factor.nugget == pytest.approx(1e-2 * np.max(np.sum(features**2, axis=1)))
+    inverse = np.linalg.inv(whole)
+    b = rng.normal(size=(12, 3))
+    for each in (b, b[:, 0]):
+        np.testing.assert_allclose(factor.whiten_transposed(factor.whiten(each)), inverse @ each, rtol=1e-10)
+        np.testing.assert_allclose(np.sum(factor.whiten(each) ** 2, axis=0), factor.quadratic(each), rtol=1e-12)
+    values, axes = np.linalg.eigh(whole)
+    np.testing.assert_allclose(factor.whiten(np.eye(12)), (axes / np.sqrt(values)) @ axes.T, atol=1e-11)
+    np.testing.assert_allclose(factor.inverse(), inverse, rtol=1e-9, atol=1e-12)
+    assert factor.log_determinant() == pytest.approx(np.linalg.slogdet(whole)[1], rel=1e-12)
+    inside = np.sum((factor.basis.T @ b) ** 2 / (factor.singular**2 + factor.nugget)[:, None], axis=0)
+    for used in (0, 2, 12):
+        of_all, of_features = factor.quadratic(b) / max(12 - used, 1), inside / max(4 - used, 1)
+        np.testing.assert_allclose(factor.mean_square(b, used), np.maximum(of_all, of_features), rtol=1e-12)
+    # Of features that repeat each other one is kept.
+    assert len(LowRankFactor.of(np.column_stack([features, features])).singular) == 4
 
 
 def test_low_rank_factor_is_that_of_the_dense_matrix():

@@ -48,6 +48,15 @@ def evidence(**options):
     return digest(found.log_evidence, found.sd, found.points, found.posterior.sample(20, rng=0))
 
 
+def with_slopes(x):
+    return log_normal(x), -(x - 0.3) / 0.2**2
+
+
+def gradients(**options):
+    found = fwbq.evidence(with_slopes, NORMAL, n=24, gradient=True, rng=7, **options)
+    return digest(found.log_evidence, found.sd, found.points, found.posterior.sample(20, rng=0))
+
+
 def comparison(**options):
     models = {"narrow": fwbq.Model(log_normal, NORMAL), "wide": fwbq.Model(log_wide, NORMAL)}
     found = fwbq.compare_models(models, n=20, rng=4, **options)
@@ -61,16 +70,50 @@ def selection(**options):
     return digest(found.evidences.centre, found.evidences.scale, found.probabilities(50))
 
 
-def designs(**options):
+def combined(**options):
+    each, journal = {}, options.pop("journal", None)
+    for name, f in {"narrow": log_normal, "wide": log_wide}.items():
+        own = {} if journal is None else {"journal": journal.with_name(f"{journal.stem} {name}.db")}
+        each[name] = fwbq.evidence(f, NORMAL, n=16, rng=8, **own, **options)
+    found = fwbq.compare(each)
+    return digest(found.evidences.centre, found.evidences.scale, found.probabilities(50))
+
+
+def designs():
     embedding = fwbq.embed(fwbq.Matern52(0.7), NORMAL)
-    kinds = (fwbq.MonteCarlo, fwbq.QMC, fwbq.FrankWolfe, fwbq.SBQ, fwbq.RandomPivot, fwbq.BlendedPairwise)
-    rules = [kind(embedding, rng=6).rule(12) for kind in kinds]
+    kinds = (fwbq.MonteCarlo, fwbq.QMC, fwbq.FrankWolfe, fwbq.SBQ, fwbq.OBQ, fwbq.RandomPivot, fwbq.BlendedPairwise)
+    found = [kind(embedding, rng=6).rule(12 if kind is not fwbq.OBQ else 4) for kind in kinds]
     chain = np.cumsum(np.random.default_rng(6).normal(size=(300, 2)), axis=0)
-    return digest(*(x for rule in rules for x in (rule.points, rule.weights)), fwbq.thin(chain, 15).points)
+    return digest(*(x for rule in found for x in (rule.points, rule.weights)), fwbq.thin(chain, 15).points)
 
 
-RUNS = {run.__name__: run for run in (integral, net, evidence, comparison, selection, designs)}
-EVALUATING = [name for name in RUNS if name != "designs"]
+def rules():
+    embedding = fwbq.embed(fwbq.Matern52(0.7), NORMAL)
+    x = np.random.default_rng(9).normal(size=(40, 2))
+    found = [make(embedding, x) for make in (fwbq.bayes_rule, fwbq.uniform_rule, fwbq.simplex_rule)]
+    posteriors = [fwbq.condition(found[0], wave(found[0].points), amplitude=a) for a in ("marginal", "ml", "loo", 1.0)]
+    return digest(
+        *(part for rule in found for part in (rule.points, rule.weights, rule.mmd2)),
+        *(part for each in posteriors for part in (each.mean, each.sd, each.interval(0.9), each.sample(5, rng=0))),
+        fwbq.mmd2(embedding, x, np.full(40, 1.0 / 40.0)),
+    )
+
+
+def functionals():
+    found = fwbq.integrate(wave, NORMAL, n=24, rng=1, vectorized=True)
+    asked = (found.variance(), found.std(), found.probability(above=1.0), found.quantile(0.9))
+    frame = found.sobol().to_frame().select_dtypes("number")
+    return digest(*(part for each in asked for part in (each.mean, each.sd, each.interval(0.9))), frame.to_numpy())
+
+
+WITHOUT_CALLS = (designs, rules, functionals)
+RUNS = {
+    run.__name__: run for run in (integral, net, evidence, gradients, comparison, combined, selection, *WITHOUT_CALLS)
+}
+EVALUATING = [name for name, run in RUNS.items() if run not in WITHOUT_CALLS]
+
+#: What is repeated after other random numbers were drawn.
+REPEATED = ("designs", "rules", "functionals", "integral")
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +146,12 @@ def test_whoever_evaluates_and_however_f_is_called(alone, setting):
     assert found == {name: alone[name] for name in EVALUATING}
 
 
+def test_on_a_cluster(alone, dask_cluster):
+    with dask_cluster() as client:
+        found = {name: RUNS[name](vectorized=True, executor=client.get_executor()) for name in EVALUATING}
+    assert found == {name: alone[name] for name in EVALUATING}
+
+
 @pytest.mark.parametrize("journal", ["new", "finished"])
 def test_with_a_journal(alone, tmp_path, journal):
     for name in EVALUATING:
@@ -115,9 +164,7 @@ def test_with_a_journal(alone, tmp_path, journal):
 def test_twice_in_a_process_and_after_other_random_numbers(alone):
     np.random.default_rng().random(3)
     np.random.seed(1)  # noqa: NPY002  the global state that other libraries use
-    assert {name: RUNS[name]() for name in ("designs", "integral")} == {
-        name: alone[name] for name in ("designs", "integral")
-    }
+    assert {name: RUNS[name]() for name in REPEATED} == {name: alone[name] for name in REPEATED}
 
 
 OTHERWHERE = """

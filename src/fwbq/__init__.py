@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from .selection.given import compare  # by its file: through the room mypy takes it for two names
     from .thinning import Thinned, thin, thin_arviz
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOME = {
     name: module

@@ -88,7 +88,7 @@ def _order(x: float) -> int:
 
 
 def _written(number: float, places: int) -> str:
-    """Return a number rounded to so many decimals, which may be negative; with an exponent where it needs one."""
+    """Return a number rounded to a number of decimals, which may be negative; with an exponent where it needs one."""
     if not math.isfinite(number):
         return f"{number:g}"
     rounded = round(number, places) + 0.0  # no "-0.00"

@@ -37,6 +37,8 @@ def test_the_potential_is_what_it_says_after_any_steps(embedding, block, stored_
         assert np.allclose(potential(x), expected, rtol=0, atol=1e-13)
         assert potential.argmin() == int(np.argmin(expected))
         assert potential.least() == pytest.approx(expected.min(), abs=1e-13)
+    assert len(potential._stored) <= stored_bytes // (8 * 200)
+    assert bool(potential._stored) == bool(stored_bytes)
     row = potential.argmin()
     e = 1e-6
     for j in range(2):

@@ -14,8 +14,9 @@ from mpmath import mpf
 import fwbq
 from fwbq._linalg import CholeskyFactor
 from fwbq.rules import worst_case
-from fwbq.rules.gram_worst_case import GramWorstCase
+from fwbq.rules.gram_worst_case import REFINEMENTS, GramWorstCase
 from fwbq.rules.merging import MERGE_TOLERANCE, merge_indistinct, merge_repeats
+from fwbq.rules.worst_case import streamed_evaluation
 
 GAUSSIAN = fwbq.Gaussian([0.0], [[1.0]])
 
@@ -483,6 +484,24 @@ def test_features_and_gram_matrix_state_the_same_error():
     w = fwbq.bayes_rule(emb, x).weights
     gram = GramWorstCase(emb.kernel(x), emb.mean(x), emb.variance).evaluate(w)
     assert fwbq.mmd2(emb, x, w) == pytest.approx(gram.value, abs=gram.floor)
+
+
+def test_streams_and_gram_matrix_state_the_same_error_and_floor():
+    emb = fwbq.embed(fwbq.Matern32(0.3, variance=1e3), GAUSSIAN)
+    x = np.random.default_rng(7).normal(size=(40, 1))
+    for w in (np.full(40, 1 / 40), 1e4 * np.random.default_rng(8).normal(size=40)):
+        gram = GramWorstCase(emb.kernel(x), emb.mean(x), emb.variance).evaluate(w)
+        stream = streamed_evaluation(emb.kernel, x, w, emb.mean(x), emb.variance)
+        assert stream.value == pytest.approx(gram.value, rel=1e-12)
+        assert stream.floor == pytest.approx(gram.floor, rel=1e-12)
+
+
+def test_no_further_jitter_is_tried_where_rounding_does_not_limit_the_error():
+    emb = fwbq.embed(fwbq.Matern12(0.3), GAUSSIAN)
+    x = np.linspace(-2.0, 2.0, 9)[:, None]
+    found = list(GramWorstCase(emb.kernel(x), emb.mean(x), emb.variance).candidates(constant=False))
+    assert found[-1][1].value > 100.0 * found[-1][1].floor
+    assert len(found) <= 1 + REFINEMENTS
 
 
 def test_zero_mean_element_needs_the_constant():

@@ -96,7 +96,8 @@ def test_the_table_by_family_names_the_parts_it_needs():
     assert table.needed.to_dict() == {"a": "", "b": "part"}
     assert table.missed.tolist() == [0, 0]
     text = ablation.markdown(made())
-    assert text.count("\n| ") == 1 + 2 + 1 + 2
+    assert text.count("\n| ") == 1 + 2 + 1 + 1  # "a" needs nothing and its interval holds
+    assert "1 of 2." in text and "\n| a |" not in text
     assert "| b | 1 | 2 | 5.0e-03 |" in text
 
 
@@ -110,14 +111,14 @@ def test_a_density_without_a_prior_goes_by_its_start():
 
 def test_the_program_writes_its_files_and_the_page(tmp_path, capsys):
     page = tmp_path / "page.md"
-    page.write_text("# Title\n" + pages.BEGIN + "old" + pages.END + "\nlast words\n")
+    page.write_text("# Title\n" + pages.BEGIN + "former tables" + pages.END + "\nlast words\n")
     arguments = ["--out", str(tmp_path / "out"), "--quick", "--jobs", "1", "--families", FAMILY, "--parts"]
     assert ablation.main([*arguments, "--write-docs"], page=page) == 0
     names = {"ablation.csv", "parts.csv", "families.csv", "ablation.md"}
     assert {path.name for path in (tmp_path / "out").iterdir()} == names
     text = page.read_text()
     assert capsys.readouterr().out.strip() in text
-    assert "old" not in text
+    assert "former tables" not in text
     assert text.endswith("\nlast words\n")
 
 

@@ -136,10 +136,10 @@ def streamed_evaluation(
     variance, accuracy : float
         k_PP, and the relative error of z and k_PP.
     """
+    unit = power_of_two(max(variance, float(np.max(np.abs(z), initial=0.0))))
     # Large weights are brought to one by a power of two, which changes no bit: their fourth powers would overflow.
     size = max(1.0, power_of_two(0.5 * float(np.max(np.abs(w), initial=0.0))))
     w, z, variance = w / size, z / size, variance / size / size
-    unit = power_of_two(max(size * size * variance, size * float(np.max(np.abs(z), initial=0.0))))
     terms: list[float] = []
     square = 0.0
     rows = max(1, _BLOCK_ENTRIES // len(points))

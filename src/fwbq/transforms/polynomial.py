@@ -110,7 +110,7 @@ def polynomial_part(u: FloatArray, values: FloatArray) -> Polynomial | None:
 
 
 def _largest_degree(dim: int, points: int) -> int:
-    """Return the largest total degree that so many points determine."""
+    """Return the largest total degree that this number of points determines."""
     degree = 0
     most = min(points // POINTS_PER_TERM, MOST_TERMS)
     while degree < LARGEST_DEGREE and comb(dim + degree + 1, dim) <= most:
