@@ -3,7 +3,7 @@
 import numpy as np
 
 import fwbq
-from fwbq.inference.value_way import Proposal
+from fwbq.inference.settings import Proposal
 
 
 def proposers(prior, f, n, **kwargs):

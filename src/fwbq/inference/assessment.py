@@ -116,10 +116,10 @@ class JudgedAssessment:
         What further climbs that have not arrived may find.
     sound : bool
         Whether enough of the draws are effective, the last fits agree, and the climbs arrived.
+    way : str
+        How the evidence was found, in words.
     """
 
-    #: How the evidence was found, in words.
-    way: ClassVar[str] = "draws under a surrogate of values and gradients"
     log_evidence: float
     sampling: float
     nodes: float
@@ -128,15 +128,16 @@ class JudgedAssessment:
     missed: float
     starts: float
     sound: bool
+    way: str
 
     @classmethod
     def of(
-        cls, judgements: Sequence[Judgement], decrement: float, starts: float, *, confirmed: bool = True
+        cls, judgements: Sequence[Judgement], decrement: float, starts: float, *, confirmed: bool, way: str
     ) -> JudgedAssessment:
         """Add up the integrals over the cells of the modes.
 
-        `decrement` is the longest Newton step at their tops, `starts` what climbs that have not arrived leave open, and
-        `confirmed` whether a mode was reached more than once, or need not be.
+        `decrement` is the longest Newton step at their tops, `starts` what climbs that have not arrived leave open,
+        `confirmed` whether a mode was reached more than once, or need not be, and `way` says how all of it was found.
         """
         logs = np.array([each.log_integral for each in judgements])
         value = float(np.logaddexp.reduce(logs))
@@ -155,6 +156,7 @@ class JudgedAssessment:
             pooled([each.missed for each in judgements]),
             starts,
             confirmed and decrement < 1.0 and all(each.sound for each in major),
+            way,
         )
 
     @property

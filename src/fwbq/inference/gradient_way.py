@@ -2,81 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._reason import Reason
-from .._whitening import Whitening
-from .assessment import JudgedAssessment
 from .chart import Chart
 from .data import Data, Mask
-from .gradients.judge import Judgement, judge, propose
-from .gradients.judge import Proposal as Density
-from .gradients.surrogate import GradientSurrogate, Rows, Shape, best_shape
-from .gradients.tilt import warn_of_tilt
-from .modes import Mode
-from .nodes import joined
+from .draws import Draws, Region
 from .proposers.ascent import Ascent, Top, usable
-from .quadratic import Quadratic
-from .result import Evidence, JudgedPosterior
+from .result import Evidence
+from .settings import Proposal, Settings
 from .tuning import TUNING
-from .value_way import Proposal, Settings
 
 Array = NDArray[np.float64]
-
-
-@dataclass(eq=False)
-class Region:
-    """The surroundings of a mode, whose mass is judged by itself.
-
-    Attributes
-    ----------
-    top : Top
-    climbs : int
-        How many climbs ended there.
-    whitening : Whitening
-        Mean and root of the posterior there, as far as they are known.
-    shape : Shape
-        Of the kernel of the surrogate.
-    masses : list of float
-        Log integral of the surrogate, round by round.
-    density : Density or None
-        What the draws of the last round came from.
-    rows : tuple of int
-        First row of these draws in the data, and how many there are.
-    """
-
-    top: Top
-    climbs: int = 1
-    whitening: Whitening = field(init=False)
-    shape: Shape = field(default_factory=Shape)
-    masses: list[float] = field(default_factory=list)
-    density: Density | None = None
-    rows: tuple[int, int] = (0, 0)
-
-    def __post_init__(self) -> None:
-        self.whitening = self.top.whitening
-
-    def replace(self, top: Top) -> None:
-        """Begin anew from a better top."""
-        self.top, self.whitening, self.density, self.masses = top, top.whitening, None, []
-
-    @property
-    def log_mass(self) -> float:
-        """Log integral as far as it is known: of the last surrogate, or of the Gaussian at the top."""
-        return self.masses[-1] if self.masses else self.top.log_mass
-
-    @property
-    def mode(self) -> Mode:
-        """The mode, with the Gaussian at the top as local model."""
-        inverse = np.linalg.inv(self.top.root)
-        H = -inverse.T @ inverse
-        peak = Quadratic(self.top.place, self.top.value, np.zeros(len(H)), 0.5 * (H + H.T))
-        return Mode(peak, self.climbs)
 
 
 class GradientWay:
@@ -99,9 +39,21 @@ class GradientWay:
     def __init__(self, chart: Chart, settings: Settings) -> None:
         self.chart, self.settings = chart, settings
         self.ascents: list[Ascent] = []
-        self.regions: list[Region] = []
-        self.rounds = 0
-        self.warned = False  # whether gradients that miss the same vector were warned of
+        self.draws = Draws(chart, settings, gradients=True)
+
+    @property
+    def regions(self) -> list[Region]:
+        """The surroundings of the modes that are known."""
+        return self.draws.regions
+
+    @property
+    def rounds(self) -> int:
+        """Rounds of draws so far."""
+        return self.draws.rounds
+
+    def reseed(self, entropy: list[int]) -> None:
+        """Take another seed for all points."""
+        self.settings = self.draws.settings = replace(self.settings, entropy=entropy)
 
     # Proposing
 
@@ -120,7 +72,7 @@ class GradientWay:
             return Proposal("climb", np.vstack([self.ascents[i].points for i in self._going]), parts)
         if not self.regions:
             return self._spread(data)  # every climb ended where nothing is finite
-        return self._round(data)
+        return self.draws.propose(data)
 
     @property
     def _going(self) -> list[int]:
@@ -165,13 +117,7 @@ class GradientWay:
         tops = () if anew else tuple(region.top for region in self.regions)
         ascent = Ascent(data.z[row], root, budget, further, tops)
         self.ascents.append(ascent)
-        ascent.tell([row], *self.replies(data, [row]))
-
-    def replies(self, data: Data, rows: Sequence[int]) -> tuple[Array, Array]:
-        """Return log joint densities and gradients in coordinates at rows of the data; NaN where there is none."""
-        at = list(rows)
-        z = data.z[at]
-        return data.values[at] + self.chart.log_prior(z), self.chart.gradient_to_coordinates(z, data.gradient[at])
+        ascent.tell([row], *self.draws.replies(data, [row]))
 
     def _advance(self, data: Data) -> None:
         """Take note of climbs that have ended, and begin those that they, the spread and the draws give reason for."""
@@ -189,7 +135,7 @@ class GradientWay:
         above = data.joint[best] > max(region.top.value for region in self.regions) + TUNING.judge.above
         tried = {ascent.rows[0] for ascent in self.ascents if ascent.rows}
         if above and best not in tried and left > 3 * self.chart.dim + 20 and self._is_usable(data, best):
-            region = self.regions[int(self._cells(data.z[best : best + 1])[0])]
+            region = self.regions[int(self.draws.cells(data.z[best : best + 1])[0])]
             self._ascend(data, best, region.whitening.root, left // 2)
 
     def _further_climbs(self, data: Data) -> None:
@@ -245,69 +191,10 @@ class GradientWay:
         if not ascent.further:
             self.regions.append(Region(top))
             best = max(region.log_mass for region in self.regions)
-            self.regions = [r for r in self.regions if r.log_mass > best + TUNING.ascent.faint]
+            self.draws.regions = [r for r in self.regions if r.log_mass > best + TUNING.ascent.faint]
         elif top.value + 0.5 * top.decrement**2 > self.regions[0].top.value + TUNING.ascent.faint:
             left = self.settings.n - len(data.evaluated)
             self._ascend(data, ascent.highest, top.root, left // 4, anew=False)
-
-    # Rounds
-
-    def _cells(self, z: Array) -> NDArray[np.intp]:
-        """Return the number of the region to which each of the points z (m, d) belongs, (m,)."""
-        if len(self.regions) == 1:
-            return np.zeros(len(z), dtype=np.intp)
-        tops = [region.top for region in self.regions]
-        heights = [top.value + top.whitening.unit(z) for top in tops]
-        return np.asarray(np.argmax(heights, axis=0))
-
-    def _round(self, data: Data) -> Proposal:
-        numbers = TUNING.judge
-        d, left = self.chart.dim, self.settings.n - len(data.evaluated)
-        size = round(max(numbers.first, numbers.first_per_dimension * d) * numbers.growth**self.rounds)
-        if 0 < left < numbers.last * size:
-            size = left
-        logs = np.array([region.log_mass for region in self.regions])
-        shares = np.maximum(np.exp(logs - logs.max()), 0.1)
-        sizes = np.maximum(np.round(size * shares / shares.sum()).astype(int), 2)
-        rows = self._rows(data)
-        cells = self._cells(rows.points)
-        drawn: list[Array] = []
-        start = len(data)
-        for k, region in enumerate(self.regions):
-            near = self._near(rows, cells, k)
-            if self.rounds in numbers.searches:
-                region.shape = best_shape(rows, near, region.whitening, region.shape, self.rounds)
-                some = near[-max(TUNING.judge.search_rows // d, 1) :]
-                tried = GradientSurrogate.fit(rows, some, region.whitening, region.shape)
-                self.warned = self.warned or warn_of_tilt(tried)
-            surrogate = GradientSurrogate.fit(rows, near, region.whitening, region.shape)
-            seed = self.settings.seed("quadrature", self.rounds, k)
-            region.density, z, mass = propose(surrogate, self._cell(k), region.whitening, int(sizes[k]), seed)
-            region.whitening = region.density.whitening
-            region.masses.append(mass)
-            region.rows = start, len(z)
-            start += len(z)
-            drawn.append(z)
-        self.rounds += 1
-        return Proposal("round", np.vstack(drawn))
-
-    def _cell(self, k: int) -> Any:
-        return lambda z: self._cells(z) == k
-
-    def _rows(self, data: Data) -> Rows:
-        """Return the rows of the data that have value and gradient, in coordinates."""
-        rows = np.flatnonzero(usable(data.values, data.gradient) & ~data.excluded)
-        joint, gradients = self.replies(data, rows.tolist())
-        return Rows(data.z[rows], joint, gradients, rows)
-
-    def _near(self, rows: Rows, cells: NDArray[np.intp], k: int) -> NDArray[np.intp]:
-        """Return which of the rows are data for the surrogate of a region: those in its cell that are not too deep."""
-        d = self.chart.dim
-        inside = cells == k
-        top = float(rows.values[inside].max())
-        depth = 0.5 * (np.sqrt(d) + TUNING.judge.depth) ** 2
-        near = np.flatnonzero(inside & (rows.values > top - depth))
-        return near[-(TUNING.judge.most_rows // (d + 1)) :]
 
     # Learning
 
@@ -322,7 +209,7 @@ class GradientWay:
         if proposal.proposer == "climb":
             for number, size in proposal.climbs:
                 rows = list(range(start, start + size))
-                self.ascents[number].tell(rows, *self.replies(data, rows))
+                self.ascents[number].tell(rows, *self.draws.replies(data, rows))
                 start += size
         return np.zeros(len(proposal.z), dtype=bool)
 
@@ -391,44 +278,18 @@ class GradientWay:
         skipped, budget = int(data.failed.sum()), self.settings.n
         if not known.positive.any():
             return Evidence(-np.inf, np.inf, Reason.ZERO, known.x, known.values, (), None, None, skipped, budget)
-        judgements = [self._judge(data, k) for k, region in enumerate(self.regions)]
-        if not judgements or any(judgement is None for judgement in judgements):
+        posterior = self.draws.judge(data, TUNING.doubts.starts * self.open_climbs, confirmed=self.confirmed)
+        if posterior is None:
             # No round is over yet: nothing but the Gaussians at the tops is known.
-            value = float(np.max(known.values))
-            if self.regions:
-                value = float(np.logaddexp.reduce([region.log_mass for region in self.regions]))
+            value = self.draws.log_mass if self.regions else float(np.max(known.values))
             return Evidence(value, np.inf, Reason.UNSEEN, known.x, known.values, (), None, None, skipped, budget)
-        found = [judgement for judgement in judgements if judgement is not None]
-        terms = JudgedAssessment.of(
-            found,
-            max(region.top.decrement for region in self.regions),
-            TUNING.doubts.starts * self.open_climbs,
-            confirmed=self.confirmed,
-        )
-        if not terms.sound:
+        if not posterior.terms.sound:
             # What was not found may be as far off as climbs end apart.
-            terms = replace(terms, starts=max(terms.starts, self.apart))
-        posterior = JudgedPosterior(self.chart, joined([each.nodes for each in found]), terms, tuple(found))
+            terms = replace(posterior.terms, starts=max(posterior.terms.starts, self.apart))
+            posterior = replace(posterior, terms=terms)
+        terms = posterior.terms
         modes = posterior.describe([region.mode for region in self.regions])
         reason = Reason.OPEN if terms.sound else Reason.UNSEEN
         return Evidence(
             terms.log_evidence, terms.sd, reason, known.x, known.values, modes, terms, posterior, skipped, budget
         )
-
-    def _judge(self, data: Data, k: int) -> Judgement | None:
-        """Return the judgement of a region by the draws of its last round that have values; None without any."""
-        region = self.regions[k]
-        first, size = region.rows
-        drawn = np.arange(first, min(first + size, len(data)))
-        drawn = drawn[~np.isnan(data.values[drawn])]
-        if region.density is None or len(drawn) < 2:
-            return None
-        rows = self._rows(data)
-        near = self._near(rows, self._cells(rows.points), k)
-        shape = best_shape(rows, near, region.whitening, region.shape, len(data))
-        surrogate = GradientSurrogate.fit(rows, near, region.whitening, shape)
-        place = np.full(len(data), -1, dtype=np.intp)
-        place[rows.numbers[near]] = np.arange(len(near))
-        values = data.values[drawn] + self.chart.log_prior(data.z[drawn])
-        seed = self.settings.seed("nodes", len(data.evaluated), k)
-        return judge(surrogate, region.density, self._cell(k), data.z[drawn], values, place[drawn], region.masses, seed)

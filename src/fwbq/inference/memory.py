@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 
 from .._whitening import Whitening
 from .data import Data
-from .gradient_way import GradientWay, Region
+from .draws import Draws, Region
+from .gradient_way import GradientWay
 from .gradients.judge import Proposal
-from .gradients.surrogate import GradientSurrogate, Rows, Shape
+from .gradients.surrogate import GradientSurrogate, Shape
 from .joint_process import FittedProcesses, JointProcess, mean_of
 from .modes import Mode
 from .proposers.ascent import Ascent, Top
 from .proposers.climb import Climb
+from .proposers.curvature import Curvature
 from .proposers.exchange import Exchange
 from .quadratic import Quadratic
 from .surrogate import Surrogate, surrogate_of
@@ -86,6 +88,12 @@ def _gradient_record(way: GradientWay) -> dict[str, Any]:
     names = ("start", "root", "budget", "further", "tops", "rows", "counted")
     return {
         "ascents": [{name: plain(getattr(ascent, name)) for name in names} for ascent in way.ascents],
+        **_draws_record(way.draws),
+    }
+
+
+def _draws_record(draws: Draws) -> dict[str, Any]:
+    return {
         "regions": [
             {
                 "top": plain(r.top), "climbs": r.climbs, "whitening": plain(r.whitening), "shape": plain(r.shape),
@@ -97,9 +105,9 @@ def _gradient_record(way: GradientWay) -> dict[str, Any]:
                     "numbers": plain(r.density.surrogate.numbers),
                 },
             }
-            for r in way.regions
+            for r in draws.regions
         ],
-        "rounds": way.rounds,
+        "rounds": draws.rounds,
     }  # fmt: skip
 
 
@@ -111,25 +119,28 @@ def _gradient_recall(way: GradientWay, content: dict[str, Any], data: Data) -> N
         rows = [int(row) for row in each["rows"]]
         while rows:
             some, rows = rows[: len(ascent.points)], rows[len(ascent.points) :]
-            ascent.tell(some, *way.replies(data, some))
+            ascent.tell(some, *way.draws.replies(data, some))
         ascent.counted = bool(each["counted"])
         way.ascents.append(ascent)
+    _draws_recall(way.draws, content, data)
+
+
+def _draws_recall(draws: Draws, content: dict[str, Any], data: Data) -> None:
     for each in content["regions"]:
         region = Region(_top(each["top"]), int(each["climbs"]))
         region.whitening, region.shape = _whitening(each["whitening"]), Shape(**each["shape"])
         region.masses = [float(mass) for mass in each["masses"]]
         region.rows = int(each["rows"][0]), int(each["rows"][1])
         if each["density"] is not None:
-            region.density = _density(way, each["density"], data)
-        way.regions.append(region)
-    way.rounds = int(content["rounds"])
+            region.density = _density(draws, each["density"], data)
+        draws.regions.append(region)
+    draws.rounds = int(content["rounds"])
 
 
-def _density(way: GradientWay, content: dict[str, Any], data: Data) -> Proposal:
+def _density(draws: Draws, content: dict[str, Any], data: Data) -> Proposal:
     """Return the density of the last draws: its surrogate is fitted to the rows it was fitted to."""
     numbers = np.array(content["numbers"], dtype=np.intp)
-    joint, gradients = way.replies(data, numbers.tolist())
-    rows = Rows(data.z[numbers], joint, gradients, numbers)
+    rows = draws.some_rows(data, numbers)
     base, shape = _whitening(content["base"]), Shape(**content["shape"])
     surrogate = GradientSurrogate.fit(rows, np.arange(len(numbers)), base, shape)
     surrogate = replace(surrogate, radius=float(content["radius"]))
@@ -156,6 +167,8 @@ def _value_record(way: ValueWay) -> dict[str, Any]:
         "rounds": way.rounds,
         "explored": way.explored,
         "images": plain(way.images),
+        "curvatures": plain(way.curvatures),
+        "draws": None if way.draws is None else _draws_record(way.draws),
         "surrogate": None if last is None else {
             "n": len(last.evaluated[1]),
             "whitening": plain(last.whitening),
@@ -181,6 +194,8 @@ def _value_recall(way: ValueWay, content: dict[str, Any], data: Data) -> None:
         racing=register["racing"],
         starts=register["starts"],
         vain=register["vain"],
+        measured=register["measured"],
+        around=register["around"],
     )
     way.probes.asked = [(float(width), array(z)) for width, z in content["probes"]]
     way.predictions.squares = [(float(square), float(weight)) for square, weight in content["predictions"]]
@@ -188,6 +203,10 @@ def _value_recall(way: ValueWay, content: dict[str, Any], data: Data) -> None:
     images = content["images"]
     way.images = None if images is None else [(_exchange(exchange), array(z)) for exchange, z in images]
     way.surrogate = None if content["surrogate"] is None else _surrogate(way, content["surrogate"], data)
+    way.curvatures = [_curvature(each) for each in content["curvatures"]]
+    if content["draws"] is not None:
+        way.draws = Draws(way.chart, way.settings, gradients=False)
+        _draws_recall(way.draws, content["draws"], data)
 
 
 def _quadratic(content: dict[str, Any]) -> Quadratic:
@@ -197,6 +216,14 @@ def _quadratic(content: dict[str, Any]) -> Quadratic:
 
 def _mode(content: dict[str, Any]) -> Mode:
     return Mode(_quadratic(content["peak"]), int(content["climbs"]))
+
+
+def _curvature(content: dict[str, Any]) -> Curvature:
+    """Return a curvature from its record: every field that is no number is an array."""
+    numbers = {name: content[name] for name in ("most", "tries", "pairing", "ended")}
+    arrays = ("centre", "axes", "began", "slopes", "curvatures", "correlations")
+    made: dict[str, Any] = {name: array(content[name]) for name in arrays}
+    return Curvature(value=float(content["value"]), **numbers, **made)
 
 
 def _exchange(content: dict[str, Any]) -> Exchange:

@@ -27,9 +27,10 @@ from .gradient_way import GradientWay
 from .joint_process import families_of
 from .parts import Parts
 from .result import Evidence
+from .settings import Proposal, Settings
 from .start import refuse_outside
 from .tuning import TUNING
-from .value_way import Proposal, Settings, ValueWay
+from .value_way import ValueWay
 
 Array = NDArray[np.float64]
 
@@ -336,7 +337,7 @@ class EvidenceRun:
         """
         snapshot = files.read(path)
         run = cls(**snapshot.settings)
-        run._way.settings = replace(run._way.settings, entropy=snapshot.entropy)
+        run._way.reseed(snapshot.entropy)
         if snapshot.memory is None:
             run._data = files.older_data(snapshot.data, run._data.chart)
             warnings.warn(

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._reason import Reason
-from ..posterior import AnyAmplitude
 from ..process import KernelFamily
 from .assessment import assess, known_error
 from .chart import Chart, NoPrior
@@ -18,93 +15,33 @@ from .data import Data, Mask
 from .depth import depth_noise
 from .doubts import DOUBTS, Case
 from .doubts.inflation import Predictions
-from .joint_process import Given
-from .parts import Parts
+from .doubts.starts import Starts
+from .draws import Draws, Region
+from .modes import Mode
+from .proposers.ascent import Top
 from .proposers.climbs import Climbs
+from .proposers.curvature import Curvature
 from .proposers.exchange import Exchange, compare, images
 from .proposers.exploration import deciding_points, exploring_share
 from .proposers.metric import Metric
 from .proposers.probes import Probes
 from .proposers.quadrature import next_points
 from .proposers.spread import Spread
-from .result import Evidence, FoundMode, SurrogatePosterior
+from .quadratic import Quadratic
+from .result import Evidence, FoundMode, JudgedPosterior, SurrogatePosterior
+from .settings import Proposal, Settings
 from .surrogate import Surrogate, fit_surrogate
 from .tuning import TUNING
 
 Array = NDArray[np.float64]
 
-#: Number of each stream of random numbers: the points of a seed depend on it.
-_STREAMS = {"spread": 0, "surrogate": 1, "quadrature": 2, "nodes": 3, "signs": 4, "exploration": 5, "error": 6}
-
-
-@dataclass(frozen=True, eq=False)
-class Settings:
-    """What a run was asked for.
-
-    Attributes
-    ----------
-    n : int
-        Evaluations planned.
-    start : (1, d) array or None
-        A point of high density, in coordinates.
-    families : sequence of KernelFamily or Given
-        Kernels to choose from.
-    amplitude : str or float
-        How the amplitude of the process is found.
-    design : callable or None
-        In place of sequential Bayesian quadrature.
-    quick : bool
-        Whether a quarter of the nodes is enough for a result.
-    parts : Parts
-    entropy : list of int
-        Seed of all points.
-    """
-
-    n: int
-    start: Array | None
-    families: Sequence[KernelFamily | Given]
-    amplitude: AnyAmplitude
-    design: Callable[..., Any] | None
-    quick: bool
-    parts: Parts
-    entropy: list[int]
-
-    def seed(self, stream: str, *key: int) -> np.random.SeedSequence:
-        """Return the seed of a stream of random numbers, and of a number in it."""
-        return np.random.SeedSequence(self.entropy, spawn_key=(_STREAMS[stream], *key))
-
-
-@dataclass(frozen=True, eq=False)
-class Proposal:
-    """Points that are to be evaluated together.
-
-    Attributes
-    ----------
-    proposer : str
-        ``"metric"``, ``"spread"``, ``"climb"``, ``"exchange"`` or ``"round"`` (probes, or exploration and quadrature).
-    z : (k, d) array
-        In coordinates.
-    climbs : tuple of (int, int)
-        For climbs, the number of each and how many of the points are its.
-    exploring : int
-        The last of the points, as many as this number, look for modes that nobody has seen.
-    """
-
-    proposer: str
-    z: Array
-    climbs: tuple[tuple[int, int], ...] = ()
-    exploring: int = 0
-
-    @property
-    def looks_around(self) -> Mask:
-        """Which points look for modes that nobody has seen, (k,)."""
-        return np.arange(len(self.z)) >= len(self.z) - self.exploring
-
 
 class ValueWay:
     """Spread, climbs, then rounds of probes, exploration and quadrature; and the conclusion from all of it.
 
-    Once the first climb has ended, the top is tried with exchanged parameters. New climbs begin between rounds.
+    Once the first climb has ended, the top is tried with exchanged parameters. New climbs begin between rounds. In many
+    dimensions the curvature at the top is measured, points far around it ask whether another climb would end there too,
+    and while quadrature leaves much open the rounds are draws that judge a surrogate of their own (`Draws`).
 
     A run asks for the next `propose` once every point of the last one has its value, or failed, which is told by
     `learn`. What the proposers remember is written down and read by `memory`.
@@ -119,7 +56,9 @@ class ValueWay:
         self.chart, self.settings = chart, settings
         self.metric = None if chart.has_prior or "metric" not in settings.parts else Metric.of(chart.dim, settings.n)
         self.spread = Spread.of(chart, settings.n, settings.start)
-        self.climbs = Climbs(settings.n, self.spread.first, settings.parts)
+        self.climbs = Climbs(settings.n, self.spread.first, settings.parts, self._reserve)
+        self.curvatures: list[Curvature] = []  # at the tops, in many dimensions
+        self.draws: Draws | None = None
         self.probes = Probes()
         self.predictions = Predictions()
         self.rounds = 0
@@ -133,6 +72,20 @@ class ValueWay:
         """The factor on the variance of the process, by how far its predictions were off."""
         return self.predictions.inflation if "inflation" in self.settings.parts else 1.0
 
+    def reseed(self, entropy: list[int]) -> None:
+        """Take another seed for all points."""
+        self.settings = replace(self.settings, entropy=entropy)
+
+    @property
+    def _many(self) -> bool:
+        """Whether there are so many dimensions that draws judge the surrogate."""
+        return self.chart.dim >= TUNING.judge.from_dim and not self.chart.discrete and "draws" in self.settings.parts
+
+    @property
+    def _reserve(self) -> int:
+        """Evaluations that further climbs leave for draws."""
+        return max(TUNING.ascent.reserve, TUNING.judge.reserve_per_dimension * self.chart.dim) if self._many else 0
+
     # Proposing
 
     def propose(self, data: Data) -> Proposal | None:
@@ -142,10 +95,59 @@ class ValueWay:
         known = data.evaluated
         if len(data) < self.spread.first or not known.positive.any():
             return self._spread(data)
-        return self._exchange(known) or self._climb(known) or self._round(data, known)
+        return (
+            self._curvature(known)
+            or self._around(known)
+            or self._exchange(known)
+            or self._climb(known)
+            or self._round(data, known)
+        )
 
     def _spread(self, data: Data) -> Proposal | None:
         return self._distinct("spread", self.spread.propose(len(data), self.settings.seed("spread")))
+
+    def _curvature(self, known: Data) -> Proposal | None:
+        """Return points around a top whose curvature is not measured yet, once all climbs have ended."""
+        if not self._many or not self.climbs.each or self.climbs.settle(known):
+            return None
+        if not self.curvatures or self.curvatures[-1].ended:
+            mode = self._unmeasured(known)
+            cost = Curvature.cost(self.chart.dim)
+            left = self.settings.n - len(known)
+            if mode is None or left < cost + self._reserve // 2:
+                return None
+            self.curvatures.append(Curvature.at(mode, min(left - self._reserve // 2, 3 * cost)))
+        return Proposal("curvature", self.curvatures[-1].propose())
+
+    def _unmeasured(self, known: Data) -> Mode | None:
+        """Return a mode that a climb has found and whose curvature is not measured; None where there is none.
+
+        A draw far above the top is one too.
+        """
+        measured = [curvature.mode.peak.centre for curvature in self.curvatures]
+        for mode in self.climbs.modes:
+            if mode.climbs and not any(np.array_equal(mode.peak.centre, place) for place in measured):
+                return mode
+        if self.draws is None:
+            return None
+        best = known.highest_first[0]
+        tops = [region.top.value for region in self.draws.regions]
+        if known.joint[best] <= max(tops) + TUNING.judge.above:
+            return None
+        z = known.z[best]
+        region = self.draws.regions[int(self.draws.cells(z[None])[0])]
+        inverse = np.linalg.inv(region.whitening.root)
+        return Mode(Quadratic(z, float(known.joint[best]), np.zeros(len(z)), -inverse.T @ inverse))
+
+    def _around(self, known: Data) -> Proposal | None:
+        """Return points far around the top, in random directions, once its curvature is measured."""
+        if self.climbs.around or not self.curvatures or not self.climbs.modes:
+            return None
+        top = self.curvatures[0].top
+        rng = np.random.default_rng(self.settings.seed("spread", 1))
+        u = rng.standard_normal((TUNING.curvature.around, self.chart.dim))
+        u *= TUNING.ascent.around * np.sqrt(self.chart.dim) / np.linalg.norm(u, axis=1, keepdims=True)
+        return Proposal("around", top.place + u @ top.root.T)
 
     def _exchange(self, known: Data) -> Proposal | None:
         if self.chart.discrete or self.images is not None or "exchange" not in self.settings.parts:
@@ -165,6 +167,8 @@ class ValueWay:
         if surrogate is None:
             return self._spread(data)
         self.surrogate = surrogate
+        if self._is_open(surrogate):
+            return self._draw(data)
         n, left = len(known), self.settings.n - len(known)
         batch = max(2, int(np.ceil(TUNING.quadrature.growth * n)))
         batch = min(batch, left) if left > 0 else batch
@@ -178,6 +182,25 @@ class ValueWay:
             seed = self.settings.seed("quadrature", self.rounds)
             z = next_points(surrogate, batch - len(exploring), seed, self.settings.design, data.failures)
         return self._distinct("round", np.vstack([z, exploring]), len(exploring))
+
+    def _is_open(self, surrogate: Surrogate) -> bool:
+        """Whether quadrature leaves so much open, in many dimensions, that draws are worth more."""
+        if not self.climbs.modes or not any(curvature.ended for curvature in self.curvatures):
+            return False
+        seed = self.settings.seed("error", self.rounds)
+        return known_error(surrogate, surrogate.nodes, self.inflation, seed) > TUNING.judge.open
+
+    def _draw(self, data: Data) -> Proposal:
+        """Return the next draws, from around every mode."""
+        if self.draws is None:
+            self.draws = Draws(self.chart, self.settings, gradients=False)
+        tops = {curvature.mode.peak.centre.tobytes(): curvature.top for curvature in self.curvatures if curvature.ended}
+        for mode in self.climbs.modes:
+            if not any(region.top.holds(mode.peak.centre) for region in self.draws.regions):
+                gaussian = Top(mode.peak.centre, mode.peak.constant, np.zeros(self.chart.dim), mode.root)
+                self.draws.regions.append(Region(tops.get(mode.peak.centre.tobytes(), gaussian), mode.climbs))
+        self.rounds += 1
+        return self.draws.propose(data)
 
     def _exploration(self, surrogate: Surrogate, known: Data, batch: int) -> Array:
         """Return points that look for modes nobody has seen; none while the known mass needs all.
@@ -244,6 +267,8 @@ class ValueWay:
         z, ell = proposal.z[told], values[told]
         if proposal.proposer == "metric":
             self._measure(data, start, values)
+        elif proposal.proposer == "curvature":
+            self._measure_top(proposal.z, np.where(told, values, -np.inf) + self.chart.log_prior(proposal.z))
         elif proposal.proposer == "climb":
             joint = np.where(told, values, -np.inf) + self.chart.log_prior(proposal.z)
             first = 0
@@ -252,15 +277,30 @@ class ValueWay:
                 self.climbs.learn(climb, proposal.z[part], joint[part], self.surrogate)
                 around[part] = climb.further and self.rounds > 0
                 first += size
+        elif proposal.proposer == "around":
+            first = len(known)
+            self.climbs.around = {first + k: -1 for k in range(int(told.sum()))}
         elif proposal.proposer == "exchange":
             asked = self.images or []
             compare(self.climbs, [asked[row][0] for row in np.flatnonzero(told)], known, z, ell)
-        elif proposal.proposer == "round":
+        elif proposal.proposer in ("round", "draws"):
             assert self.surrogate is not None
             near = z[~around[told]]
             self.predictions.compare(self.surrogate.process, near, ell[~around[told]] + self.chart.log_prior(near))
             self.climbs.follow(known, z, ell, around[told], self.surrogate)
         return self.too_deep(known, proposal.z, values, around)
+
+    def _measure_top(self, z: Array, joint: Array) -> None:
+        """Take in values around a top; the mode there, and its region, have the curvature that they tell."""
+        curvature = self.curvatures[-1]
+        before = curvature.began
+        curvature.learn(z, joint)
+        if not curvature.ended or not np.isfinite(curvature.value):
+            return
+        self.climbs.replace(before, curvature.mode)
+        if self.draws is not None:
+            cell = int(self.draws.cells(curvature.centre[None])[0])
+            self.draws.regions[cell].replace(curvature.top)
 
     def _measure(self, data: Data, start: int, values: Array) -> None:
         """Take in values on the axes through the start, and take their widths as units when all are measured."""
@@ -270,6 +310,7 @@ class ValueWay:
         self.metric.learn(start, joint, float(np.nan_to_num(data.values[first], nan=-np.inf)))
         if self.metric.ended:
             self.use_units(self.metric.steps)
+            self.climbs.measured = len(data) if self._many else 0
 
     def use_units(self, widths: Array) -> None:
         """Take widths at the start, in units of the user's scale, as units of the coordinates."""
@@ -303,7 +344,8 @@ class ValueWay:
         known = data.evaluated
         skipped, budget = int(data.failed.sum()), self.settings.n
         surrogate = self._fit(known, keep=complete) if known.positive.any() else None
-        posterior = None if surrogate is None else self._posterior(surrogate, data)
+        quadrature = None if surrogate is None else self._posterior(surrogate, data)
+        posterior: SurrogatePosterior | JudgedPosterior | None = quadrature
         total = self.chart.total(known.z, known.values)
         modes: tuple[FoundMode, ...] = ()
         terms = None
@@ -312,17 +354,40 @@ class ValueWay:
         elif total is not None:
             value, reason = total, Reason.OPEN
             sd = 1e-15 * max(1.0, abs(value), float(np.max(np.abs(known.values[known.positive]))))
-        elif posterior is None:
+        elif quadrature is None:
             value, sd, reason = float(np.max(known.values)), np.inf, Reason.UNSEEN
         else:
+            posterior, reason = self._chosen(data, quadrature)
             terms = posterior.terms
             modes = posterior.describe(self.climbs.modes)
-            value, sd, reason = terms.log_evidence, terms.sd, Reason.OPEN
-            if self.probes.improper(known, posterior.surrogate):
-                reason = Reason.IMPROPER
-            elif terms.sd > TUNING.error.unknown or self.probes.outside(posterior.surrogate, posterior.nodes):
-                reason = Reason.UNSEEN
+            value, sd = terms.log_evidence, terms.sd
         return Evidence(value, sd, reason, known.x, known.values, modes, terms, posterior, skipped, budget)
+
+    def _chosen(
+        self, data: Data, quadrature: SurrogatePosterior
+    ) -> tuple[SurrogatePosterior | JudgedPosterior, Reason]:
+        """Return the posterior by quadrature, or by the draws where there are any and they know better, and a verdict.
+
+        Draws judge quadrature too: where both are far apart, they are believed.
+        """
+        surrogate, terms = quadrature.surrogate, quadrature.terms
+        reason = Reason.OPEN
+        if self.probes.improper(data.evaluated, surrogate):
+            reason = Reason.IMPROPER
+        elif terms.sd > TUNING.error.unknown or self.probes.outside(surrogate, quadrature.nodes):
+            reason = Reason.UNSEEN
+        judged = None
+        if self.draws is not None:
+            apart = self.climbs.apart(data.evaluated)
+            starts = max(terms.doubts.get(Starts.sentence, 0.0), apart)
+            judged = self.draws.judge(data, starts, confirmed=apart == 0.0)
+        if judged is None:
+            return quadrature, reason
+        change = abs(judged.terms.log_evidence - terms.log_evidence)
+        if reason is Reason.OPEN and terms.sd < judged.terms.sd and change < 2.0 * np.hypot(terms.sd, judged.terms.sd):
+            return quadrature, reason
+        sound = judged.terms.sound and judged.terms.sd <= TUNING.error.unknown
+        return judged, Reason.OPEN if sound else Reason.UNSEEN
 
     def _posterior(self, surrogate: Surrogate, data: Data) -> SurrogatePosterior:
         """Return the posterior on many nodes, with what its error is made of."""

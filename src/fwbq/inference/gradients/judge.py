@@ -166,7 +166,7 @@ class Judgement:
     tail : float
         Share of the surrogate's mass where it extrapolates.
     drift : float
-        Change of the logarithm of the surrogate's integral over the last two fits.
+        Change of the logarithm of the surrogate's integral over the last two fits, or since the only one.
     """
 
     reference: float
@@ -310,5 +310,5 @@ def judge(
     truth = np.exp(np.clip(joint - log_q - reference, -700.0, 50.0))
     predicted = np.where(inside, np.exp(np.clip(expected - log_q - reference, -700.0, cut)), 0.0)
     tail = float(np.sum(nodes.weights[surrogate.beyond(nodes.points)]))
-    drift = abs(mass - masses[-2]) if len(masses) > 1 else 1.0
+    drift = abs(mass - masses[-min(2, len(masses))])
     return Judgement(reference, nodes, folds, fold, points, truth, predicted, base, base * error, tail, float(drift))

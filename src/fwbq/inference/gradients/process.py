@@ -78,6 +78,11 @@ class GradientKernel:
             H[:, a, :, a] += q1 - k1
         return K
 
+    def values(self, x: Array) -> Array:
+        """Return the covariance (n, n) of the values at points x (n, d)."""
+        k, _, _, q, _, _ = self.parts(x, x)
+        return np.asarray(k + q)
+
     def variances(self, x: Array) -> Array:
         """Return the mean variance of the values, and of the gradients, at points x (n, d): one entry a row, (N,)."""
         n, d = x.shape
@@ -89,13 +94,19 @@ class GradientKernel:
         return np.repeat([values, 1.0 / self.length**2 + first + second / d], [n, n * d])
 
     def predict(self, z: Array, x: Array, weights: Array) -> Array:
-        """Return the sums over values and gradients at x (n, d) with weights (n (d + 1), r) at points z, (m, r)."""
+        """Return the sums over values and gradients at x (n, d) with weights (n (d + 1), r) at points z, (m, r).
+
+        With weights (n, r), the sums over values alone.
+        """
         n, d = x.shape
         out = np.empty((len(z), weights.shape[1]))
         for start in range(0, len(z), _BLOCK):
             at = z[start : start + _BLOCK]
             k, k1, _, q, q1, _ = self.parts(at, x)
             both = k + q
+            if len(weights) == n:
+                out[start : start + _BLOCK] = both @ weights
+                continue
             slope = q1 - k1
             for j in range(weights.shape[1]):
                 a, b = weights[:n, j], weights[n:, j].reshape(n, d)
@@ -107,15 +118,15 @@ class GradientKernel:
 
 @dataclass(frozen=True, eq=False)
 class GradientProcess:
-    """A process of mean zero given values and gradients.
+    """A process of mean zero given values, and gradients where there are any.
 
     Attributes
     ----------
     kernel : GradientKernel
     places : (n, d) array
-    known : (n (d + 1),) array
+    known : (n (d + 1),) array, or (n,)
         Values, then gradients point by point.
-    weights : (n (d + 1),) array
+    weights : array like `known`
         Of the kernel's values and derivatives at the places.
     log_likelihood : float
         With the amplitude at its maximum; NaN for a large process.
@@ -136,9 +147,15 @@ class GradientProcess:
 
     @classmethod
     def fit(
-        cls, kernel: GradientKernel, places: Array, values: Array, gradients: Array, noise: float, most: int = 2**31
+        cls,
+        kernel: GradientKernel,
+        places: Array,
+        values: Array,
+        gradients: Array | None,
+        noise: float,
+        most: int = 2**31,
     ) -> GradientProcess:
-        """Condition on values (n,) and gradients (n, d) at places (n, d).
+        """Condition on values (n,) and gradients (n, d) at places (n, d), or on values alone.
 
         `noise` is the variance of the rounding, relative to the mean variances of values and of slopes. With more than
         `most` rows the covariance is not factorised.
@@ -148,12 +165,12 @@ class GradientProcess:
         numpy.linalg.LinAlgError
             When the covariance is not positive definite in double precision.
         """
-        known = np.concatenate([values, gradients.ravel()])
-        if len(known) > most:
+        known = values if gradients is None else np.concatenate([values, gradients.ravel()])
+        if gradients is not None and len(known) > most:
             large = cls(kernel, places, known, known, np.nan, noise, None)
             return replace(large, weights=large._solve(Subset(kernel, places), np.arange(len(places))))
-        K = kernel.gram(places)
-        K.flat[:: len(K) + 1] += noise * kernel.variances(places)
+        K = kernel.values(places) if gradients is None else kernel.gram(places)
+        K.flat[:: len(K) + 1] += noise * kernel.variances(places)[: len(K)]
         factor, info = lapack.dpotrf(K.T, lower=1, overwrite_a=1, clean=0)
         if info:
             raise np.linalg.LinAlgError("the covariance of values and gradients is not positive definite")
@@ -165,6 +182,8 @@ class GradientProcess:
     def _rows(self, points: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return the rows of the values and gradients at some of the points."""
         n, d = self.places.shape
+        if len(self.known) == n:
+            return points
         return np.concatenate([points, (n + points[:, None] * d + np.arange(d)).ravel()])
 
     def _solve(self, subset: Subset, points: NDArray[np.intp]) -> Array:

@@ -52,14 +52,15 @@ class Rows:
     ----------
     points : (n, d) array
     values : (n,) array
-    gradients : (n, d) array
+    gradients : (n, d) array or None
+        None where values alone are known.
     numbers : (n,) array of int
         Rows of the data that they are.
     """
 
     points: Array
     values: Array
-    gradients: Array
+    gradients: Array | None
     numbers: NDArray[np.intp]
 
 
@@ -105,7 +106,7 @@ class GradientSurrogate:
     @classmethod
     def fit(cls, data: Rows, rows: NDArray[np.intp], whitening: Whitening, shape: Shape) -> GradientSurrogate:
         """Fit to some rows of the data, with the Gaussian of a whitening as mean."""
-        points, values, gradients = data.points[rows], data.values[rows], data.gradients[rows]
+        points, values = data.points[rows], data.values[rows]
         d = points.shape[1]
         wide = 1.0 + TUNING.judge.wide / np.sqrt(d)
         base, whitening = whitening, Whitening(whitening.centre, wide * whitening.root)
@@ -113,19 +114,15 @@ class GradientSurrogate:
         level = float(values.max())
         left = values - level + 0.5 * np.sum(u * u, axis=1)
         constant = float(np.median(left))
-        slopes = gradients @ whitening.root + u
-        squares, axes = np.linalg.eigh(slopes.T @ slopes / len(slopes))
-        squares = squares + 0.02 * squares.mean() + 1e-300
-        stretch = squares**shape.stretch
-        stretch *= np.sqrt(d / np.sum(stretch**2))
+        slopes = None if data.gradients is None else data.gradients[rows] @ whitening.root + u
+        axes, stretch = _axes(slopes, d, shape.stretch)
         kernel = GradientKernel(
             shape.length * np.sqrt(d), shape.power, TUNING.judge.polynomial, float(d if shape.power == 3 else 2 * d)
         )
         A = axes * stretch
         numbers = TUNING.judge
-        process = GradientProcess.fit(
-            kernel, u @ A, left - constant, slopes @ axes / stretch, numbers.noise, numbers.dense_rows
-        )
+        along = None if slopes is None else slopes @ axes / stretch
+        process = GradientProcess.fit(kernel, u @ A, left - constant, along, numbers.noise, numbers.dense_rows)
         process = replace(process, log_likelihood=process.log_likelihood - len(values) * float(np.sum(np.log(stretch))))
         steep = (np.sqrt(d) + TUNING.judge.radius) / wide
         radius = max(steep, float(np.quantile(np.linalg.norm(u, axis=1), 0.9)))
@@ -162,6 +159,19 @@ class GradientSurrogate:
         r = self.process.predict(u @ self.axes, weights)
         fall = self.constant - 0.5 * np.sum(u * u, axis=1)
         return np.asarray(r + (fall if weights is None else fall[:, None]))
+
+
+def _axes(slopes: Array | None, dim: int, power: float) -> tuple[Array, Array]:
+    """Return axes (d, d) along which slopes (n, d) of the residual differ most, and how far each is stretched, (d,).
+
+    Without slopes all axes are alike.
+    """
+    if slopes is None:
+        return np.eye(dim), np.ones(dim)
+    squares, axes = np.linalg.eigh(slopes.T @ slopes / len(slopes))
+    squares = squares + 0.02 * squares.mean() + 1e-300
+    stretch = squares**power
+    return axes, np.asarray(stretch * np.sqrt(dim / np.sum(stretch**2)))
 
 
 def best_shape(data: Rows, rows: NDArray[np.intp], whitening: Whitening, begin: Shape, seed: int) -> Shape:

@@ -66,6 +66,8 @@ class Climb:
         Evaluations it has made.
     model : Quadratic or None
         Last local model.
+    sloping : bool
+        Whether the points on the way to a known mode say that the start is on its slope.
     parts : Parts
     shape : (d, d) array
         Root of the metric of the trust region, of determinant one or minus one; the identity at first.
@@ -84,6 +86,7 @@ class Climb:
     counted: bool = False
     spent: int = 0
     model: Quadratic | None = None
+    sloping: bool = False
     parts: Parts = ALL
     shape: Array = field(init=False)
     _predicted: Array = field(default_factory=lambda: np.zeros(2 * len(TUNING.climb.bends)))
@@ -217,7 +220,8 @@ class Climb:
             elif ratio < TUNING.trust_region.poor:
                 self.radius = max(TUNING.trust_region.shrink * self.radius * min(1.0, self._length), self._least)
         if self.on_the_way:
-            self.ended = self.ended or self._on_a_slope(values)
+            self.sloping = self._on_a_slope(values)
+            self.ended = self.ended or self.sloping
             moved = False
         zeros = bool(np.all(np.isneginf(values)))
         if self._kind == "star":

@@ -43,6 +43,8 @@ class Climbs:
     first : int
         Points of the spread, which come before all climbs.
     parts : Parts
+    reserve : int
+        Evaluations that further climbs leave.
 
     Attributes
     ----------
@@ -54,8 +56,9 @@ class Climbs:
         Climbs that ended at a mode.
     """
 
-    def __init__(self, n: int, first: int, parts: Parts = ALL) -> None:
+    def __init__(self, n: int, first: int, parts: Parts = ALL, reserve: int = 0) -> None:
         self._n = n
+        self._reserve = reserve
         self._parts = parts
         self.first = first
         self.each: list[Climb] = []
@@ -65,6 +68,8 @@ class Climbs:
         self._starts: list[int] | None = None  # rows of points from which climbs may begin
         self._vain = 0  # climbs from deep starts that ended on known ground
         self._exchanges: list[Exchange] = []  # under which the likelihood does not change
+        self.measured = 0  # first rows of the data, which measured the widths where the first climb began
+        self.around: dict[int, int] = {}  # rows of points far around the top, with the climbs from them, or -1
 
     def register(self) -> dict[str, Any]:
         """Return what is known beside the climbs themselves, as `restore` takes it; climbs by their numbers."""
@@ -75,6 +80,8 @@ class Climbs:
             "racing": [self.each.index(climb) for climb in self._racing],
             "starts": self._starts,
             "vain": self._vain,
+            "measured": self.measured,
+            "around": list(self.around.items()),
         }
 
     def restore(
@@ -85,8 +92,11 @@ class Climbs:
         racing: list[int],
         starts: list[int] | None,
         vain: int,
+        measured: int,
+        around: list[tuple[int, int]],
     ) -> None:
         """Take in what `register` returned."""
+        self.measured, self.around = measured, {int(row): int(number) for row, number in around}
         self.modes, self._exchanges, self.finished, self._vain = modes, exchanges, finished, vain
         self._racing = [self.each[number] for number in racing]
         self._starts = starts
@@ -120,6 +130,10 @@ class Climbs:
         """Return the climbs that go on, having begun new ones where that is called for."""
         if not self.each:
             self._begin_first(data)
+        return self.settle(data) or self._begin(data)
+
+    def settle(self, data: Data) -> list[Climb]:
+        """Take note of climbs that have ended, and return those that go on."""
         self._end_race()
         for climb in self.each[1:]:
             climb.ended = climb.ended or self._needless(climb)
@@ -128,7 +142,14 @@ class Climbs:
             if climb.ended and not climb.counted:
                 climb.counted = True
                 self._finish(climb, data)
-        return going or self._begin(data)
+        return going
+
+    def replace(self, place: Array, mode: Mode) -> None:
+        """Put a mode in the place of the one whose centre is given, or beside the others."""
+        old = [each for each in self.modes if np.array_equal(each.peak.centre, place)]
+        others = [each for each in self.modes if not np.array_equal(each.peak.centre, place)]
+        climbs = old[0].climbs if old else 1
+        self.modes = sorted([*others, Mode(mode.peak, climbs)], key=lambda each: -each.peak.constant)
 
     def _begin_first(self, data: Data) -> None:
         """Begin at the highest point; in many dimensions, if there is room for it, at several, which are raced."""
@@ -215,37 +236,67 @@ class Climbs:
         spent = sum(climb.spent for climb in self.each if climb.further)
         # A run that goes on beyond its plan follows the starts that it had left waiting.
         left, planned = self._n - len(data), max(self._n, len(data))
-        room = left >= TUNING.climbs.room * data.dim or left <= 0
+        room = left >= TUNING.climbs.room * data.dim + self._reserve or left <= 0
         rest = planned - self.first - sum(climb.spent for climb in self.each if not climb.further)
         room = room and spent <= min((1.0 - TUNING.climbs.first_share) * planned, TUNING.climbs.further_share * rest)
         while self._starts:
             i = self._starts[0]
             in_vain = data.excluded[i] and self._vain >= TUNING.climbs.in_vain
             wanted = not (in_vain or explains(self.modes, data.z[i], float(data.joint[i])))
-            if wanted and not room:
+            if i in self.around and not room:
+                self._starts.pop(0)  # there is no room to follow it
+                continue
+            # Where evaluations are kept for draws, those on the way to the mode at least tell whether there is a dip.
+            way = self._reserve > 0 and left >= len(TUNING.climb.way) + self._reserve // 2
+            if wanted and not (room or way):
                 return []
             self._starts.pop(0)
             if wanted:
                 self.each.append(self._further(i, data))
+                if i in self.around:
+                    self.around[i] = len(self.each) - 1
                 return self.each[-1:]
         return []
 
+    def apart(self, data: Data) -> float:
+        """Return how far below the top climbs from far around it have ended elsewhere, in natural logarithms.
+
+        Zero where all came back to known ground; else the median, and at least one. In many dimensions one climb alone
+        may have ended in a false basin.
+        """
+        gaps = [
+            data.top - climb.value
+            for climb in (self.each[number] for number in self.around.values() if number >= 0)
+            if climb.ended and not self._needless(climb)
+        ]
+        return max(1.0, float(np.median(gaps))) if gaps else 0.0
+
     def _first_starts(self, data: Data) -> list[int]:
         """Return the rows of points of the spread, and of climbs that lost a race, from which climbs may begin."""
-        rows = [i for i in data.highest_first if data.positive[i] and (i < self.first or self._paused(data.z[i]))]
+        rows = [
+            i
+            for i in data.highest_first
+            if data.positive[i] and self.measured <= i and (i < self.first or self._paused(data.z[i]))
+        ]
         high = int(np.sum(data.joint[rows] > self.worth(data.dim)))
         deep = [i for i in rows[high:] if not explains(self.modes, data.z[i], float(data.joint[i]))]
-        return rows[:high][: TUNING.climbs.most_starts] + deep[: self._n // TUNING.climbs.per_deep]
+        return [*self.around, *rows[:high][: TUNING.climbs.most_starts], *deep[: self._n // TUNING.climbs.per_deep]]
 
     def _further(self, i: int, data: Data) -> Climb:
         """Return a climb from row `i` of the data; over a dip where it is deep, or one of many."""
         numbers, starts = TUNING.climbs, self._starts or []
         nearest = min(self.modes, key=lambda mode: float(np.sum((mode.peak.centre - data.z[i]) ** 2)))
         budget = min(int((1.0 - numbers.first_share) * self._n), numbers.further_budget * (data.dim + 1))
+        if self._reserve:
+            budget = min(budget, max(self._n - len(data) - self._reserve, len(TUNING.climb.way)))
         radius = numbers.further_radius * min(1.0, float(np.linalg.norm(nearest.peak.centre - data.z[i])))
         waiting = sum(not explains(self.modes, data.z[j], float(data.joint[j])) for j in starts)
         many = data.dim >= TUNING.climb.many_dim and waiting >= numbers.many_starts
         dip = (many or data.joint[i] <= self.worth(data.dim)) and "dip" in self._parts
+        if i in self.around:
+            dip = False
+        elif budget < TUNING.climbs.further_budget * (data.dim + 1) // 2 and self._reserve:
+            dip = True
         return Climb(
             data.z[i].copy(), float(data.joint[i]), radius, budget, further=True, deep=bool(data.excluded[i]),
             toward=nearest.peak.centre if dip else None, height=nearest.peak.constant, parts=self._parts,
@@ -283,8 +334,16 @@ class Climbs:
         climb.learn(z, joint)
 
     def waiting(self, data: Data, surrogate: Surrogate) -> int:
-        """Return how many starts still wait for a climb, which neither modes nor the other values explain."""
-        return sum(self._unexplained(i, data, surrogate) for i in self._starts or [])
+        """Return how many starts still wait for a climb, which neither modes nor the other values explain.
+
+        Those that a dip parts from the mode, and for which there was no more room, wait too.
+        """
+        parted = sum(climb.ended and climb.on_the_way and not climb.sloping for climb in self.each)
+        return parted + sum(self._unexplained(i, data, surrogate) for i in self._starts or [])
+
+    def confirmed(self, data: Data) -> bool:
+        """Whether climbs from far around the top came back to known ground."""
+        return bool(self.around) and self.apart(data) == 0.0
 
     def _unexplained(self, i: int, data: Data, surrogate: Surrogate) -> bool:
         if not self.modes:
