@@ -67,7 +67,7 @@ _INSTEAD = (
     "the kernels tried are sums of ExpQuad kernels that resemble Matern kernels, because products of Matern kernels "
     "have no embedding under this measure"
 )
-_SCORES = "skew inputs were seen in their normal scores, in which values that are left out are predicted better"
+_SCORES = "skew inputs were transformed to normal scores, where the process predicts left-out values better"
 _WARPED = "heavy tails of the measure, or bounds where its density is infinite, were integrated in quantile coordinates"
 
 
