@@ -53,7 +53,7 @@ class OutOfTime(BaseException):
 
 @contextlib.contextmanager
 def limited(seconds):
-    """Give up what runs inside after so many CPU seconds."""
+    """Give up what runs inside after this number of CPU seconds."""
 
     def stop(*_):
         raise OutOfTime

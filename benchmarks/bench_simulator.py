@@ -115,7 +115,7 @@ def by_chaospy(n, seed):
     ]  # fmt: skip
 
 
-#: Largest degree and norm of the chaos for so many inputs: as rich as 200 values and some seconds allow.
+#: Largest degree and norm of the chaos for a number of inputs: as rich as 200 values and some seconds allow.
 DEGREES = {3: (12, 0.75), 5: (8, 0.6), 6: (8, 0.6), 7: (6, 0.6), 8: (6, 0.6), 10: (5, 0.6), 20: (3, 0.6)}
 SEEDS = 5
 

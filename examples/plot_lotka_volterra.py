@@ -108,7 +108,7 @@ MODELS = {
 
 
 def prior_of(extra):
-    """Return the prior of a model with so many parameters beside the six."""
+    """Return the prior of a model with these parameters beside the six."""
     centre = np.concatenate([CENTRE, np.full(len(extra), np.log(100.0))])
     return fwbq.Gaussian(centre, np.diag(np.square(WIDTH + [1.0] * len(extra))))
 

@@ -41,7 +41,7 @@ _NODES = (32, 48, 72, 108, 160)
 _CONVERGED = 1e-10
 #: Points of the brute-force rule at a time.
 _CHUNK = 4096
-#: Models within so many standard deviations of the leader of the full run are integrated to find the true MAP.
+#: Models within this number of standard deviations of the leader of the full run are integrated to find the true MAP.
 _NEAR = 8.0
 
 

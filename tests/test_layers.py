@@ -85,7 +85,7 @@ def test_the_package_needs_nothing_beside_it():
     """Studies and benchmarks are of the repository, not of the wheel."""
     beside = {"studies", "benchmarks", "tests"}
     assert {str(path.relative_to(SOURCE)) for path in SOURCE.rglob("*.py") if beside & set(modules(path))} == set()
-    seen = {name for path in (SOURCE.parents[1] / "studies").rglob("*.py") for name in modules(path)}
+    seen = {name for path in (Path(__file__).parents[1] / "studies").rglob("*.py") for name in modules(path)}
     assert "fwbq" in seen
 
 

@@ -19,9 +19,9 @@ from .problem import Array, Family
 
 Drawn = tuple[Measure, Callable[[Array], Array], float]
 
-#: Values under heavy tails are sums over so many Gauss-Legendre nodes on either side of the median, in a coordinate v
-#: with levels B(12, 12)(v): the integrands below are then smooth to the 4th power of the distance from the end at
-#: least, and twice as many nodes change the sum by less than 1e-11 of it.
+#: Values under heavy tails are sums over this number of Gauss-Legendre nodes on either side of the median, in a
+#: coordinate v with levels B(12, 12)(v): the integrands below are then smooth to the 4th power of the distance from the
+#: end at least, and twice as many nodes change the sum by less than 1e-11 of it.
 _NODES = 800
 _POWER = 12.0
 

@@ -68,4 +68,4 @@ def test_ctrl_c_ends_at_once_and_says_what_is_kept(tmp_path, workers, dask, grou
     count = finished(tmp_path / "run.db")
     assert count == int(workers) or dask  # the code of f travels with every call there, and each is a first one
     kept = f"{count} evaluation{'s are' if count != 1 else ' is'} finished and kept in the journal 'run.db'"
-    assert said.strip() == f"fwbq: interrupted: {kept}: start the same again, and it goes on from there"
+    assert said.strip() == f"fwbq: interrupted: {kept}: run the same again to go on from there"

@@ -63,3 +63,8 @@ def test_it_is_saved_and_refuses_other_measures():
         Transported(fwbq.ExpQuad(1.0), fwbq.Gaussian(0.0, 1.0))
     with pytest.raises(TypeError, match="Transported"):
         fwbq.embed(fwbq.ExpQuad(1.0), p)
+
+
+def test_its_line_names_the_measure_without_its_parameters():
+    kernel = Transported(fwbq.Matern32(0.5), fwbq.Copula([stats.lognorm(0.3), stats.gamma(2.0)], 0.5))
+    assert repr(kernel) == "Transported(Matern32(lengthscale=0.5, variance=1.0), Copula of 2 coordinates)"

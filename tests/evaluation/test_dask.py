@@ -87,6 +87,7 @@ def test_values_and_gradients_come_back_from_a_cluster(client, tmp_path, vectori
         np.testing.assert_array_equal(found.gradients, here.gradients)
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
 def test_a_worker_that_is_killed_halfway_changes_no_bit_and_loses_nothing(doomed, tmp_path):
     x, log = sample(100), tmp_path / "log"
     serial = Evaluator(slow_product(tmp_path / "serial", 0.0), DIM)(x).values
@@ -113,6 +114,7 @@ def test_a_worker_that_is_killed_halfway_changes_no_bit_and_loses_nothing(doomed
     assert later and not later & at_the_kill["recorded"]  # and what was recorded by then was not evaluated again
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
 def test_an_integral_survives_the_loss_of_a_worker_halfway(doomed, tmp_path):
     log, measure = tmp_path / "log", fwbq.Gaussian(np.zeros(DIM), 0.1)
     alone = fwbq.integrate(slow_product(tmp_path / "alone", 0.0), measure, n=24, rng=3)
@@ -133,6 +135,7 @@ def test_an_integral_survives_the_loss_of_a_worker_halfway(doomed, tmp_path):
     assert together.n_evaluations == 24
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
 def test_a_point_that_kills_every_worker_is_named(doomed, tmp_path):
     x = np.arange(6.0)[:, None] * np.ones(DIM)
     killers = tmp_path / "killers"

@@ -589,6 +589,7 @@ def kills_its_process(x, path):
     return 10.0 * x[0]
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
 def test_a_broken_pool_is_a_clear_error_that_keeps_what_was_finished(tmp_path):
     path = tmp_path / "run.db"
     tag = "ten times"

@@ -1,5 +1,5 @@
+import importlib.util
 import os
-import resource
 import shutil
 import sqlite3
 import subprocess
@@ -246,6 +246,7 @@ def as_somebody_else():
         os.seteuid(me)
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="permissions are of POSIX")
 @pytest.mark.parametrize("what", ["file", "directory", "both"])
 def test_a_read_only_place_is_a_clear_error_at_once(what):
     directory = Path(tempfile.mkdtemp())
@@ -299,7 +300,7 @@ except JournalError as error:
 """
 
 
-@pytest.mark.skipif(not hasattr(resource, "RLIMIT_FSIZE"), reason="no limit of file sizes on this system")
+@pytest.mark.skipif(importlib.util.find_spec("resource") is None, reason="no limit of file sizes on this system")
 def test_what_was_recorded_before_the_disk_refused_is_there(path):
     """The operating system refuses to let the file grow, in the middle of a run."""
     out = subprocess.run([sys.executable, "-c", FILL, path], capture_output=True, text=True, check=True).stdout
@@ -354,6 +355,7 @@ def test_a_lock_that_is_never_given_back_is_a_clear_error(path):
         blocker.close()
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_closed_journal_and_one_from_before_a_fork_refuse(path):
     journal = Journal(path, IDENTITY)
     read, write = os.pipe()

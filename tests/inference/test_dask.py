@@ -36,6 +36,7 @@ def test_a_cluster_changes_no_bit(client, here):
         same(fwbq.evidence(bent, PRIOR, n=25, rng=0, vectorized=False, progress=False, executor=executor), here)
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
 def test_a_worker_that_is_killed_on_the_way_changes_no_bit(client, here, tmp_path):
     marker = str(tmp_path / "killed")
 

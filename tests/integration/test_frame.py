@@ -34,7 +34,7 @@ def test_a_lognormal_input_is_as_good_as_its_logarithm():
     normal = fwbq.integrate(in_logarithm, inputs(stats.norm(*RADIUS)), n=50, rng=0)
     assert skew.mean == pytest.approx(normal.mean, abs=1e-6 * normal.std().mean)
     assert skew.sd == pytest.approx(normal.sd, rel=1e-2)
-    assert "skew inputs were seen in their normal scores" in skew.status
+    assert "skew inputs were transformed to normal scores" in skew.status
     # No point is farther out than those of a sample.
     assert np.max(np.abs(np.log(skew.points[:, 1]) - RADIUS[0])) < 4.5 * RADIUS[1]
     assert list(skew.to_frame().columns) == [*NAMES, "value"]

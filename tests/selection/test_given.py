@@ -1,4 +1,4 @@
-"""Comparisons of evidences that are there already."""
+"""Comparisons of evidences that are known already."""
 
 import numpy as np
 import pytest

@@ -179,7 +179,7 @@ def screen(
     n : sequence of int
         Points of the design in the rounds, increasing.
     top : int
-        How many of the best pairs must not be lost; at least so many models are listed in the result.
+        How many of the best pairs must not be lost; at least this many models are listed in the result.
     most : int
         Pairs to keep after a round at most: what limits memory when the data do not tell the models apart.
     level : float

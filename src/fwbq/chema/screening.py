@@ -72,7 +72,7 @@ class Models(Protocol):
         """Return some models that are likely to be good, as columns of their enzymes, (m, size)."""
 
     def sample(self, count: int) -> IntArray:
-        """Return some models of any kind, at most so many."""
+        """Return some models of any kind, at most `count` of them."""
 
     def parts(self) -> Iterable[Any]:
         """Return the tasks of the first round."""
@@ -178,7 +178,7 @@ def _reference(places: LogScale, enzymes: int) -> Nodes:
 
 
 def race_nodes(places: LogScale, enzymes: int, size: int) -> Nodes:
-    """Return a tensor Gauss rule, `size` nodes per coordinate, for the prior of K of models with so many enzymes."""
+    """Return a tensor Gauss rule, `size` nodes per coordinate, for the prior of K of models with `enzymes` enzymes."""
     x = np.linspace(0.0, 7.0, 4001)
     k, weight = gauss_rule(x, np.exp(-((x - 1.0) ** 2)), size)
     grid = tensor_grid([k] * (1 + enzymes))

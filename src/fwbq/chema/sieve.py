@@ -21,13 +21,13 @@ __all__ = ["Sieve"]
 _CHUNK = 1024
 #: Largest relative error of one rounding to float32.
 _ROUNDING = 2.0**-24
-#: Where exp(x) is read off the bits of a float32 (see `Sieve`): one more in x is so many more in the integer that the
-#: bits are, and 1.0 is this integer.
+#: Where exp(x) is read off the bits of a float32 (see `Sieve`): one more in x is `_PER_UNIT` more in the integer
+#: that the bits are, and 1.0 is the integer `_ONE`.
 _PER_UNIT, _ONE = 2.0**23 / np.log(2.0), 127.0 * 2.0**23
 #: The most by which 1 + t exceeds 2^t between 0 and 1, as a factor, and its mean.
 _LARGEST_EXCESS = 2.0 / (np.e * np.log(2.0))
 _MEAN_EXCESS = 0.5 / np.log(2.0) ** 2
-#: The process mean is raised to this, relative to the largest value, and weights of nodes to the second number, where
+#: The process mean is raised to `_LOWEST`, relative to the largest value, and weights of nodes to `_LIGHTEST`, where
 #: they do not matter: float32 has no products below exp(-87) but subnormal ones, with which arithmetic is slow.
 _LOWEST, _LIGHTEST = -40.0, 1e-15
 #: Sums below the exponential of this may be made of such raised terms.

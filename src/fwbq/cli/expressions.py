@@ -271,7 +271,7 @@ def _from_file(path: Path) -> Measure:
     if path.exists() and not path.is_file():
         raise ValueError(f"`measure` {str(path)!r} is not a file: pass a .toml or .json file")
     try:
-        text = path.read_text()
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise ValueError(f"`measure` file {str(path)!r} cannot be read: {error.strerror}") from error
     try:

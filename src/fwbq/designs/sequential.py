@@ -69,7 +69,7 @@ class SBQ(PivotedDesign):
     >>> bool(abs(design.rule(30).mmd2 - design.trace.mmd2[29]) < 1e-12)
     True
 
-    Points that are there already, and three to add to them:
+    Points that you already have, and three to add to them:
 
     >>> more = fwbq.SBQ(embedding, candidates=2000, rng=0, known=design.take(10)).take(3)
     >>> bool((more == design.take(13)[10:]).all())

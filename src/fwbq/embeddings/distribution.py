@@ -33,8 +33,8 @@ _MOST = 2000
 _TAIL = 1e-20
 _LIGHT_TAIL = 1e-120
 _LIGHT_STEPS = 14
-# Jumps of a histogram are looked for in so many cells. Of two jumps in one cell one is found; the other costs panels,
-# not accuracy.
+# Jumps of a histogram are looked for in this number of cells. Of two jumps in one cell one is found; the other costs
+# panels, not accuracy.
 _HISTOGRAM_CELLS = 1 << 14
 
 

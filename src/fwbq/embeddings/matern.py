@@ -21,7 +21,8 @@ from .exp_quad import layers
 from .line import Line
 from .normal import NormalLine, NormalOnInterval
 
-# Within so many standard deviations of the mean the exponents stay below 50: their rounding costs two digits at most.
+# Within this number of standard deviations of the mean the exponents stay below 50: their rounding costs two digits at
+# most.
 _MODERATE = 10.0
 # Coefficients of P and Q in powers of a r, by 2 nu.
 _POLYNOMIAL = {1: (1.0,), 3: (1.0, 1.0), 5: (1.0, 1.0, 1.0 / 3.0)}

@@ -22,7 +22,7 @@ Index = NDArray[np.intp]
 
 # A panel no wider than this many lengthscales is resolved by its 20 nodes for every x (to 1e-15 up to 15 lengthscales).
 _NARROW = 1.25
-# So many panels of a side are cut down to that width, the heaviest first; the others (the tails of a heavy-tailed
+# This number of panels of a side is cut down to that width, the heaviest first; the others (the tails of a heavy-tailed
 # density would need millions) are cut around each x. 128 panels are 2560 kernel values for each x.
 _MOST = 128
 # Edges of the panels cut around x, in local decay lengths from the point of the wide panel that is nearest to x: fine
@@ -35,8 +35,8 @@ _UNSEEN_BOUND = 1e-24
 # Width in log t of the panels between x and the end of a peak: a factor of four in t, over which 20 nodes resolve a
 # power of t to rounding.
 _LOG_PANEL = 1.4
-# So many points, neighbours on the line, are treated together, so that panels far from all of them drop out: those that
-# give less than this part of the result (a millionth of a rounding, because there may be thousands).
+# This number of points, neighbours on the line, is treated together, so that panels far from all of them drop out:
+# those that give less than this part of the result (a millionth of a rounding, because there may be thousands).
 _NEIGHBOURS = 256
 _UNSEEN_PANEL = 1e-23
 # Kernel values held at once: 4 MB.

@@ -363,7 +363,7 @@ def what_is_kept(finished: int, journal: str | os.PathLike[str] | Journal | None
     Examples
     --------
     >>> what_is_kept(12, "run.db")
-    "12 evaluations are finished and kept in the journal 'run.db': start the same again, and it goes on from there."
+    "12 evaluations are finished and kept in the journal 'run.db': run the same again to go on from there."
     >>> what_is_kept(1, None)
     '1 evaluation is finished and lost: with `journal="run.db"` it would be kept, and the same call would go on.'
     """
@@ -372,4 +372,4 @@ def what_is_kept(finished: int, journal: str | os.PathLike[str] | Journal | None
         them = "they" if finished != 1 else "it"
         return f'{count} and lost: with `journal="run.db"` {them} would be kept, and the same call would go on.'
     path = journal.path if isinstance(journal, Journal) else os.fspath(journal)
-    return f"{count} and kept in the journal {str(path)!r}: start the same again, and it goes on from there."
+    return f"{count} and kept in the journal {str(path)!r}: run the same again to go on from there."

@@ -40,7 +40,7 @@ DEFAULT_N, MOST_FOR_TOL = 100, 300
 FIRST_PART = 0.3
 #: The rest comes in this many batches, each after a fit.
 BATCHES = 10
-#: No tolerance is accepted before so many batches: the first find the parts of the region one after the other.
+#: No tolerance is accepted before this number of batches: the first find the parts of the region one after the other.
 FEWEST_BATCHES = 4
 #: Directions that are looked at, as far out as the region seems to be, for parts of it that are not known yet.
 DIRECTIONS = 1024

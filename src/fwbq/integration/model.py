@@ -48,9 +48,9 @@ from .skew import Skew, find_skew, is_skew
 
 FloatArray = NDArray[np.float64]
 
-#: Up to so many columns of values each have their own kernel in the posterior; more of them share one, because every
-#: column costs a fit (0.1 s at n = 100). One kernel for all fits none of them well when they differ: the likelihood of
-#: a linear column grows with the length-scales without bound, that of a wave beside it does not.
+#: Up to this number of columns, values each have their own kernel in the posterior; more of them share one, because
+#: every column costs a fit (0.1 s at n = 100). One kernel for all fits none of them well when they differ: the
+#: likelihood of a linear column grows with the length-scales without bound, that of a wave beside it does not.
 SEPARATE_COLUMNS = 16
 #: Under the right kernel the amplitude by leave-one-out exceeded that by maximum likelihood by a factor 4 in fewer than
 #: one of a thousand samples (four kernels, n from 10 to 100, one to five dimensions): at ten times the kernel does not
@@ -67,7 +67,7 @@ _INSTEAD = (
     "the kernels tried are sums of ExpQuad kernels that resemble Matern kernels, because products of Matern kernels "
     "have no embedding under this measure"
 )
-_SCORES = "skew inputs were seen in their normal scores, in which values that are left out are predicted better"
+_SCORES = "skew inputs were transformed to normal scores, where the process predicts left-out values better"
 _WARPED = "heavy tails of the measure, or bounds where its density is infinite, were integrated in quantile coordinates"
 
 

@@ -25,11 +25,11 @@ DesignFactory = Callable[..., Design | PointSet]
 #: dimensions: more of them lower the error of smooth integrands by less than a refit does. With 512 for the first 32
 #: points errors of smooth integrands at n = 20 were 1.2 times as large (140 problems).
 CANDIDATES = 2048
-#: Under a kernel that is ExpQuad but for so small a remainder, a batch is moved together by so many steps of L-BFGS-B,
-#: up to so many points in all. On eight analytic functions under N(0, I) in two dimensions, six seeds each, errors at
-#: n = 49 were half as large (0.2 to 1.1 times, by function) for 15 % more time; 30 steps gained no more. A remainder
-#: of 0.4 %, as for 1 / (1 + x^2 + y^2), made errors twice as large. To move the batches before the last one too gained
-#: nothing at n = 24, 49 and 100 (six functions, six seeds each).
+#: Under a kernel that is ExpQuad but for a remainder of at most `LARGEST_REMAINDER`, a batch is moved together by
+#: `MOVES` steps of L-BFGS-B, with up to `MOST_TO_MOVE` points in all. On eight analytic functions under N(0, I) in two
+#: dimensions, six seeds each, errors at n = 49 were half as large (0.2 to 1.1 times, by function) for 15 % more time;
+#: 30 steps gained no more. A remainder of 0.4 %, as for 1 / (1 + x^2 + y^2), made errors twice as large. To move the
+#: batches before the last one too gained nothing at n = 24, 49 and 100 (six functions, six seeds each).
 LARGEST_REMAINDER, MOVES, MOST_TO_MOVE = 1e-3, 15, 150
 #: Points of the first batch of `integrate`, at least.
 FIRST_BATCH = 8

@@ -55,6 +55,10 @@ class Transported(Kernel):
         _validate.dimension(measure.dim, kernel.dim, "measure", f"the kernel {type(kernel).__name__}")
         _frozen.freeze(self, kernel=kernel, measure=measure)
 
+    def __repr__(self) -> str:
+        """Name the measure by its type only: with its parameters the line would not be readable."""
+        return f"Transported({self.kernel!r}, {type(self.measure).__name__} of {self.dim} coordinates)"
+
     @property
     def dim(self) -> int:
         """The dimension d of the measure."""

@@ -15,7 +15,7 @@ from .standard_normal import central_moments, decaying_moments, normal_score
 
 # Newton converges from its starting point within 4 steps for bounds from 1e-12 to 1e12; the rest is margin.
 _NEWTON_STEPS = 6
-#: Beyond so many standard deviations the tail is exponential, Q(h) = a h, to 1 / a^2: the last digit.
+#: Beyond this number of standard deviations the tail is exponential, Q(h) = a h, to 1 / a^2: the last digit.
 _FAR_TAIL = 1e8
 _FARTHEST = 1e100
 

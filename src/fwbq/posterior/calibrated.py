@@ -25,11 +25,11 @@ from .single import Amplitude, IntegralPosterior, condition
 FloatArray = NDArray[np.float64]
 AnyAmplitude = Amplitude | Literal["calibrated"]
 
-#: However few values make most of the errors, the posterior has at least so many degrees of freedom: with two or fewer
-#: its variance would be infinite.
+#: However few values make most of the errors, the posterior has at least this many degrees of freedom: with two or
+#: fewer its variance would be infinite.
 LEAST_DF = 4.0
-#: An error is local when so small a part of the points makes nearly all of it (a third does for Gaussian errors of
-#: equal weight), and partly so up to the second number.
+#: An error is local when a share `LOCAL` of the points makes nearly all of it (a third does for Gaussian errors of
+#: equal weight), and partly local up to the share `SPREAD`.
 LOCAL, SPREAD = 0.1, 0.25
 #: Scale of a local error, in units of what leaving out the points does to the estimate. Leaving out a point doubles the
 #: spacing there; the error of a kink grows with the square of the spacing, so what is left is about a quarter. Of

@@ -75,7 +75,7 @@ class LengthscalePrior:
         return np.asarray(block_diag(*blocks))
 
     def share(self, deviations: Sequence[float]) -> list[float]:
-        """Return logs of the remainder's share so many prior standard deviations from the centre."""
+        """Return logs of the remainder's share at these numbers of prior standard deviations from the centre."""
         return [_SHARE_LOCATION + _SHARE_SCALE * z for z in deviations]
 
     def bounds(self, family: KernelFamily) -> list[tuple[float, float]]:

@@ -37,9 +37,9 @@ FEWEST_DRAWS = 3
 #: Families less probable than this, by Laplace's approximation, have no draws. On those 20 integrals ten times more or
 #: less changed no interval.
 LEAST_PROBABILITY = 2e-3
-#: Kernels in the average, about so many: each costs a rule. On 36 problems with n = 20 in one and two dimensions the
-#: intervals of 8 were 0.99 times as wide as those of 16 (median; 0.96 to 1.01 in half of the cases). On all families of
-#: `studies.coverage`, n = 20 and 100, 5 and 8 covered equally often.
+#: Approximate number of kernels in the average: each costs a rule. On 36 problems with n = 20 in one and two dimensions
+#: the intervals of 8 were 0.99 times as wide as those of 16 (median; 0.96 to 1.01 in half of the cases). On all
+#: families of `studies.coverage`, n = 20 and 100, 5 and 8 covered equally often.
 MEMBERS = 5
 #: Families of less probability than this have no member: their rules would cost as much as those of the others. On the
 #: 20 integrals of benchmarks/constants.py ten times more or less changed no interval.
@@ -215,9 +215,9 @@ def fit(
     shape : (n,) array, optional
         Positive numbers of which the mean is an unknown multiple, instead of a constant.
     draws : int
-        Parameters drawn, about so many in all. With 0 the only member is the most probable kernel.
+        Approximate number of parameters drawn in all. With 0 the only member is the most probable kernel.
     stages : sequence of int
-        The search begins with so many of the points, and goes on with the next larger number of them from what it has
+        The search begins with this number of points, and goes on with the next larger number of them from what it has
         found: most evaluations of the likelihood are then those of few points.
     memory : dict, optional
         What searches with the same prior, families and shape have found, to be filled. A search that is in it, or a

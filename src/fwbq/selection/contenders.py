@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
 #: A model is dropped from a race only when its log evidence is known to this standard deviation: a wider interval
-#: mostly means that the mass of the likelihood has not been found yet.
+#: mostly means that the mass of the likelihood is not found yet.
 _SMALL = 1.0
 #: Largest standard deviation of a log evidence that goes into a comparison: wider ones say as little, and sums of their
 #: squares stay finite.

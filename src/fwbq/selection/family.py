@@ -165,7 +165,7 @@ def check_evaluated(n: int, name: Hashable) -> None:
 def _remedy(given: Any) -> str:
     """Return what to do with something that is not a model, by what it is."""
     if isinstance(given, Evidence):
-        return "evidences that are there are compared by fwbq.compare({name: evidence, ...})"
+        return "compare evidences that you already have by fwbq.compare({name: evidence, ...})"
     if type(given).__module__.partition(".")[0] == "pymc":
         return "give fwbq.Model.from_pymc(model)"
     return "give fwbq.Model(log_integrand, measure)"

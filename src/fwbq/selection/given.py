@@ -26,7 +26,7 @@ _REMEDY = "give what fwbq.evidence returned, a fwbq.Estimate, or the pair (log_e
 def compare(
     evidences: Mapping[Any, Evidence | Estimate | tuple[float, float]], *, prior: Mapping[Any, float] | None = None
 ) -> Comparison:
-    """Compare models by evidences that are there: results of :func:`fwbq.evidence`, or numbers of another program.
+    """Compare models by evidences that you already have, of :func:`fwbq.evidence` or of another program.
 
     Parameters
     ----------

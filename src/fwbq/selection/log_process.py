@@ -43,7 +43,7 @@ _WIDENED = 25
 #: Log likelihoods further below the largest are compressed, by a logarithm: they do not matter to the evidence, and as
 #: they are they would only make the amplitude of the process too large.
 DEPTH = 1000.0
-#: A likelihood of zero is taken to be so many natural logarithms below the least positive one of its model. A deeper
+#: A likelihood of zero is taken to be this many natural logarithms below the least positive one of its model. A deeper
 #: step would make the process overshoot beside it.
 _STEP = 20.0
 #: The mean is capped at this much above the largest log likelihood seen: far from all points, in corners of hardly any

@@ -21,7 +21,8 @@ _THIN = 256
 #: The grid begins at a value that the largest evidence falls short of with at most this probability. Contenders beyond
 #: the first 400 that exceed this value with less than this probability are left out.
 _NO_CHANCE = 1e-9
-#: To find where the grid may begin, one in so many of its points is tried; with 4 and 64 probabilities changed by 3e-8.
+#: To find where the grid may begin, one of this number of its points is tried; with 4 and 64 probabilities changed by
+#: 3e-8.
 _SKIP = 16
 #: Values of distribution functions held at a time: 16 MB.
 _BLOCK = 2_000_000

@@ -24,7 +24,7 @@ _TENSOR = {1: 128, 2: 48, 3: 24}
 _SPREAD = 8192
 #: Probability left out in each tail: a thousand roundings of the whole.
 _TAIL = 1e-13
-#: Nodes for a standard Gaussian are spread like a Gaussian so many times wider: a likelihood may well have its peak
+#: Nodes for a standard Gaussian are spread like a Gaussian this many times wider: a likelihood may well have its peak
 #: at four standard deviations of the prior, and the nodes of the prior's own quadrature would miss it.
 _STRETCH = 2.0
 

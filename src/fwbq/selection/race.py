@@ -336,7 +336,7 @@ def _warn_of_linear(runners: Sequence[Shared | Contenders], names: tuple[Hashabl
         _warnings.warn(
             f"the evidence of {_these(names, doubts.drawn_to_zero)} may be too small by up to "
             f"{doubts.lacking[doubts.drawn_to_zero].max():.2g} standard deviations: between its points a linear "
-            f"process falls to zero, and the points are too few for so many parameters; {remedy}, more points, or a "
+            f"process falls to zero, and there are too few points for its parameters; {remedy}, more points, or a "
             "`kernel` with longer length-scales"
         )
 

@@ -26,7 +26,7 @@ LEVELS = 4
 #: axes. Set on problems of `studies.nets` with other seeds than those of its table.
 DRIFT_MEAN, DRIFT_SD = -0.4, 0.4
 DRIFT_NODES = np.linspace(-3.0, 3.0, 21)
-#: Up to so many columns of values have a kernel each, as in `integrate` by a process; more of them share one.
+#: Up to this number of columns, values have a kernel each, as in `integrate` by a process; more of them share one.
 SEPARATE_COLUMNS = 16
 
 
