@@ -16,7 +16,7 @@ from fwbq.process import FAMILIES, LengthscalePrior, Objective, Regression
 from fwbq.process.basis import basis_functions
 from fwbq.process.families import ANOVA
 from fwbq.process.likelihood import JITTER
-from fwbq.process.search import MEMBERS, _members, _Peak
+from fwbq.process.search import MEMBERS, _draws, _members, _Peak
 
 ALL = [*process.FAMILIES, process.ANOVA, *process.SCALE_MIXTURES]
 X = np.random.default_rng(0).uniform(size=(9, 2))
@@ -668,3 +668,15 @@ def test_a_local_error_is_seen_and_a_spread_one_is_not():
         f = np.abs(x[:, 0] - c)
         error = abs(rule.weights @ f - 0.5 * (c**2 + (1.0 - c) ** 2))
         assert error < 4.0 * posterior.calibrated(rule, f).scale
+
+
+def test_peaks_are_drawn_from_in_proportion_to_their_probability():
+    class Peak:
+        def __init__(self, laplace):
+            self.laplace = laplace
+
+        def draw(self, count):
+            return [self.laplace] * count
+
+    drawn = _draws([Peak(np.log(0.75)), Peak(np.log(0.25)), Peak(np.log(1e-12))], 400)
+    assert (drawn.count(np.log(0.75)), drawn.count(np.log(0.25)), len(drawn)) == (300, 100, 400)
