@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from dataclasses import replace
 from itertools import pairwise
 
 import mpmath
@@ -625,3 +626,10 @@ def test_a_quick_rule_holds_the_factor_of_its_points(kernel):
     assert len(quick) == 25
     assert np.array_equal(quick.factor.lower, expected.lower)
     assert quick.factor.jitter == expected.jitter
+
+
+def test_a_notebook_shows_kernel_and_measure_where_they_are_known():
+    rule = fwbq.uniform_rule(fwbq.embed(fwbq.ExpQuad(1.0), GAUSSIAN), [[0.0], [1.0]])
+    assert "ExpQuad" in rule._repr_html_() and "Gaussian" in rule._repr_html_()
+    bare = replace(rule, embedding=None)
+    assert "ExpQuad" not in bare._repr_html_() and "worst-case error" in bare._repr_html_()
