@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from mpmath import mpf
 
 import fwbq
-from fwbq._linalg import CholeskyFactor
-from fwbq.rules import worst_case
+from fwbq._linalg import CholeskyFactor, jittered_cholesky
+from fwbq.rules import gram_worst_case, worst_case
 from fwbq.rules.gram_worst_case import REFINEMENTS, GramWorstCase
 from fwbq.rules.merging import MERGE_TOLERANCE, merge_indistinct, merge_repeats
 from fwbq.rules.worst_case import streamed_evaluation
@@ -633,3 +633,19 @@ def test_a_notebook_shows_kernel_and_measure_where_they_are_known():
     assert "ExpQuad" in rule._repr_html_() and "Gaussian" in rule._repr_html_()
     bare = replace(rule, embedding=None)
     assert "ExpQuad" not in bare._repr_html_() and "worst-case error" in bare._repr_html_()
+
+
+def test_near_the_floor_jitters_rise_by_tens_while_they_may_help(monkeypatch):
+    tried = []
+
+    def recorded(K, jitter):
+        lower, used = jittered_cholesky(K, jitter)
+        tried.append(used)
+        return lower, used
+
+    monkeypatch.setattr(gram_worst_case, "jittered_cholesky", recorded)
+    embedding = fwbq.embed(fwbq.ExpQuad(2.0), GAUSSIAN)
+    rule = fwbq.bayes_rule(embedding, np.random.default_rng(0).normal(size=(60, 1)))
+    assert rule.mmd2 < 100.0 * rule.floor
+    assert len(tried) > 2
+    np.testing.assert_allclose(np.divide(tried[1:], tried[:-1]), 10.0)
