@@ -655,4 +655,4 @@ def test_errors_common_to_all_entries_multiply_the_sums():
     one = np.ones(1)
     found = worst_case.total(1.0, one, one, [1.0], 0.0, 0.0, 1.0)
     # k_PP = 1, 2 w'z = 2 and w'Kw = 1; beside them only the errors of the mean elements, 2 |w z|.
-    assert (found.value, found.floor) == (0.0, pytest.approx(6.0 * worst_case.COMMON_ERROR))
+    assert (found.value, found.floor) == (0.0, pytest.approx(6.0 * worst_case.COMMON_ERROR, abs=0.0))
