@@ -97,6 +97,10 @@ class GramWorstCase:
             residual = sum_parts(self._z, -Kw)
             step = factor.solve(residual)
             if constant:
+                # The multiplier of the constraint is removed before the last solve: removed after it, large terms
+                # cancel.
+                residual = residual - self._scale * (float(self._scale @ step) / total)
+                step = factor.solve(residual)
                 missing = 1.0 - math.fsum((self._scale * w).tolist())
                 step = step + v * ((missing - float(self._scale @ step)) / total)
             converged = bool(np.all(np.abs(step) <= 1e-15 * np.max(np.abs(w))))
