@@ -33,6 +33,7 @@ SOURCE = Path("src") / "fwbq"
 #: The rooms of the numerical core, and the tests of each beside the examples in its own files.
 ROOMS: dict[str, tuple[str, ...]] = {
     "_linalg": ("tests/test_linalg.py",),
+    "measures": ("tests/measures",),
     "kernels": ("tests/kernels", "tests/embeddings/test_relations.py"),
     "embeddings": ("tests/embeddings",),
     "rules": ("tests/rules",),

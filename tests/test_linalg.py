@@ -253,3 +253,16 @@ def test_rank_of_a_finite_dimensional_kernel():
     features = rng.normal(size=(40, 6))
     assert numerical_rank(features @ features.T) == 6
     assert numerical_rank(np.eye(4) * [1e-200, 1.0, 1e100, 1e-3]) == 4
+
+
+def test_what_features_leave_over_is_orthogonal_to_them():
+    rng = np.random.default_rng(12)
+    factor = LowRankFactor.of(rng.normal(size=(40, 5)))
+    rest = rng.normal(size=40)
+    rest -= factor.basis @ (factor.basis.T @ rest)
+    inside = 1e8 * rng.normal(size=5)
+    b = factor.basis @ inside + rest
+    c, left = factor._split(b)
+    # One projection leaves eps |b|; after the second only the rounding of what is left, which is of order one.
+    assert np.max(np.abs(factor.basis.T @ left)) < 40 * np.finfo(float).eps * np.linalg.norm(left)
+    np.testing.assert_allclose(c, inside, rtol=1e-12)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
+from ._linalg import triangular_solve
 from ._validate import Array
 
 
@@ -37,7 +37,7 @@ class Whitening:
         """Map points x (n, d) to s."""
         if self.root.ndim == 1:
             return np.asarray((x - self.centre) / self.root)
-        return np.asarray(solve_triangular(self.root, (x - self.centre).T, lower=True, check_finite=False).T)
+        return triangular_solve(self.root, (x - self.centre).T).T
 
     def back(self, s: Array) -> Array:
         """Map points s (n, d) to x."""

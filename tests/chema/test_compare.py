@@ -119,7 +119,7 @@ def test_what_cannot_be_screened_is_said(data):
         compare(data, method="quadrature")
     with pytest.raises(ValueError, match="`design` is fixed by `method='sbq'`"):
         compare(data, method="sbq", design=fwbq.FrankWolfe)
-    with pytest.raises(TypeError, match="`stopp` is not an option of a comparison: the options are amplitude, budget"):
+    with pytest.raises(TypeError, match=r"`stopp` is not an option of chema\.compare: beside those of its own"):
         compare(data, stopp=0.95)
     with pytest.raises(TypeError, match="`tag` is not an option"):
         compare(data, tag="mine")

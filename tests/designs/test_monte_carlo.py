@@ -87,3 +87,8 @@ def test_what_is_returned_is_a_copy(embedding):
     assert not np.array_equal(design.take(5), x)
     with pytest.raises(ValueError, match="read-only"):
         design.trace.mmd2[0] = 0.0
+
+
+def test_more_points_than_memory_holds_are_refused(embedding):
+    with pytest.raises(ValueError, match="`n` must be a number of points that fits in memory"):
+        fwbq.MonteCarlo(embedding, rng=0).take(10**14)

@@ -204,6 +204,11 @@ class TestAccuracy:
         assert 1e-13 < emb.accuracy < 1e-7
         assert error <= 2.0 * emb.accuracy
 
+    def test_it_is_relative(self):
+        # Powers of two change no other digit.
+        one, small = (embed_line(fwbq.Matern12(0.3, v), NormalOnInterval(0.0, 1.0, 0.5, 2.0)) for v in (1.0, 2.0**-20))
+        assert one.accuracy == small.accuracy > 0.0
+
     def test_sums_products_and_mixtures_carry_it_on(self):
         rough = fwbq.Product([Rough(name="rough")(), stats.gamma(2.0)])
         one = fwbq.embed(fwbq.ExpQuad(0.5), fwbq.Product([Rough(name="rough")()]))

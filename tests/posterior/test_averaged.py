@@ -95,3 +95,11 @@ def test_the_effective_number_of_kernels_counts_equal_ones():
     equal = AveragedPosterior(tuple(IntegralPosterior(0.0, 1.0, np.inf, 1.0) for _ in range(4)), np.full(4, 0.25))
     assert equal.effective_size == pytest.approx(4.0)
     assert 1.0 < mixture().effective_size < 4.0
+
+
+def test_draws_come_from_each_component_as_often_as_its_weight_says():
+    # Components that do not overlap, so that a draw tells its own.
+    far = mixture([(100.0 * i, 1e-3, np.inf) for i in range(4)])
+    found = np.bincount(np.round(far.sample(20_000, rng=0) / 100.0).astype(int), minlength=4) / 20_000
+    # Five standard errors of a share.
+    np.testing.assert_array_less(np.abs(found - WEIGHTS), 5.0 * np.sqrt(WEIGHTS / 20_000))

@@ -106,3 +106,15 @@ def test_gains_may_be_logarithms():
 def test_a_candidate_without_variance_is_never_chosen(zero):
     C = np.diag([1.0, zero, 1.0])
     assert choose(RemainingCovariance.of_matrix(C, 1e-10), lambda v: np.ones(3), 5) == [0, 2]
+
+
+def test_rows_that_are_not_filled_yet_are_not_read(monkeypatch):
+    monkeypatch.setattr(greedy, "BLOCK_ROWS", 4)
+    C = covariance()
+    left = RemainingCovariance.of_matrix(C, 1e-10)
+    chosen = [4, 17, 2, 29, 11, 8, 25]
+    for j in chosen:
+        left.add(j)
+        left._blocks[-1][(len(left) - 1) % 4 + 1 :] = np.nan
+    others = np.setdiff1d(np.arange(30), chosen)
+    np.testing.assert_allclose(left.variance[others], np.diag(left_of(C, chosen))[others], rtol=1e-10)

@@ -211,3 +211,11 @@ def test_values_alone_are_the_regression_there_was():
 def test_what_cannot_be_observed(change, told):
     with pytest.raises(ValueError, match=told):
         Observations(**({"points": [[0.0, 1.0], [1.0, 1.0]], "values": [1.0, 2.0]} | change))
+
+
+@pytest.mark.parametrize(
+    "directions", [np.ones((4, 2)), np.ones((3, 1, 2)), np.ones((4, 1, 3)), np.full((4, 1, 2), np.inf)]
+)
+def test_directions_of_another_shape_are_refused(directions):
+    with pytest.raises(ValueError, match=r"`directions` must be finite and have shape \(4, q, 2\)"):
+        Observations(np.zeros((4, 2)), np.zeros(4), slopes=np.zeros((4, 1)), directions=directions)

@@ -16,7 +16,7 @@ from fwbq.process import FAMILIES, LengthscalePrior, Objective, Regression
 from fwbq.process.basis import basis_functions
 from fwbq.process.families import ANOVA
 from fwbq.process.likelihood import JITTER
-from fwbq.process.search import MEMBERS, _members, _Peak
+from fwbq.process.search import MEMBERS, WEIGHT_LOOK, _draws, _looks, _members, _Peak
 
 ALL = [*process.FAMILIES, process.ANOVA, *process.SCALE_MIXTURES]
 X = np.random.default_rng(0).uniform(size=(9, 2))
@@ -668,3 +668,24 @@ def test_a_local_error_is_seen_and_a_spread_one_is_not():
         f = np.abs(x[:, 0] - c)
         error = abs(rule.weights @ f - 0.5 * (c**2 + (1.0 - c) ** 2))
         assert error < 4.0 * posterior.calibrated(rule, f).scale
+
+
+def test_peaks_are_drawn_from_in_proportion_to_their_probability():
+    class Peak:
+        def __init__(self, laplace):
+            self.laplace = laplace
+
+        def draw(self, count):
+            return [self.laplace] * count
+
+    drawn = _draws([Peak(np.log(0.75)), Peak(np.log(0.25)), Peak(np.log(1e-12))], 400)
+    assert (drawn.count(np.log(0.75)), drawn.count(np.log(0.25)), len(drawn)) == (300, 100, 400)
+
+
+def test_weights_that_are_known_are_kept_and_others_are_looked_for():
+    objective = Objective(ANOVA, LengthscalePrior(np.ones(3)), Differences.of(X[:, :1] * np.ones(3)), F)
+    lengths, weights = np.array([0.1, 0.2, 0.3]), np.array([-1.0, -2.0, -3.0])
+    kept = _looks(objective, np.concatenate([lengths, weights]), [0.0, 1.0])
+    assert {tuple(look[3:6]) for look in kept} == {tuple(weights)}
+    assert {tuple(look[:3]) for look in kept} == {tuple(lengths), tuple(lengths + 1.0)}
+    assert {tuple(look[3:6]) for look in _looks(objective, lengths, [0.0])} == {(w,) * 3 for w in WEIGHT_LOOK}

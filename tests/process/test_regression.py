@@ -120,3 +120,15 @@ def test_no_degree_of_freedom_no_amplitude():
     fit = Regression(CholeskyFactor.of(np.eye(1)), np.array([2.0]), np.ones((1, 1)))
     assert fit.df == 0
     assert fit.amplitude == np.inf
+
+
+def test_columns_that_the_mean_explains_do_not_move_the_likelihood():
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(9, 1))
+    factor = CholeskyFactor.of(Matern52(1.0)(x))
+    f = rng.normal(size=(9, 2))
+    # Zeros, which no rounding can keep from being explained.
+    both = Regression(factor, np.column_stack([f[:, 0], np.zeros(9), f[:, 1]]), np.ones((9, 1)))
+    alone = Regression(factor, f, np.ones((9, 1)))
+    assert both.log_likelihood() == pytest.approx(alone.log_likelihood(), rel=1e-12)
+    np.testing.assert_allclose(both.sensitivity(), alone.sensitivity(), rtol=1e-10, atol=1e-12)

@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from dataclasses import replace
 from itertools import pairwise
 
 import mpmath
@@ -12,8 +13,8 @@ from hypothesis import strategies as st
 from mpmath import mpf
 
 import fwbq
-from fwbq._linalg import CholeskyFactor
-from fwbq.rules import worst_case
+from fwbq._linalg import CholeskyFactor, jittered_cholesky
+from fwbq.rules import gram_worst_case, worst_case
 from fwbq.rules.gram_worst_case import REFINEMENTS, GramWorstCase
 from fwbq.rules.merging import MERGE_TOLERANCE, merge_indistinct, merge_repeats
 from fwbq.rules.worst_case import streamed_evaluation
@@ -625,3 +626,33 @@ def test_a_quick_rule_holds_the_factor_of_its_points(kernel):
     assert len(quick) == 25
     assert np.array_equal(quick.factor.lower, expected.lower)
     assert quick.factor.jitter == expected.jitter
+
+
+def test_a_notebook_shows_kernel_and_measure_where_they_are_known():
+    rule = fwbq.uniform_rule(fwbq.embed(fwbq.ExpQuad(1.0), GAUSSIAN), [[0.0], [1.0]])
+    assert "ExpQuad" in rule._repr_html_() and "Gaussian" in rule._repr_html_()
+    bare = replace(rule, embedding=None)
+    assert "ExpQuad" not in bare._repr_html_() and "worst-case error" in bare._repr_html_()
+
+
+def test_near_the_floor_jitters_rise_by_tens_while_they_may_help(monkeypatch):
+    tried = []
+
+    def recorded(K, jitter):
+        lower, used = jittered_cholesky(K, jitter)
+        tried.append(used)
+        return lower, used
+
+    monkeypatch.setattr(gram_worst_case, "jittered_cholesky", recorded)
+    embedding = fwbq.embed(fwbq.ExpQuad(2.0), GAUSSIAN)
+    rule = fwbq.bayes_rule(embedding, np.random.default_rng(0).normal(size=(60, 1)))
+    assert rule.mmd2 < 100.0 * rule.floor
+    assert len(tried) > 2
+    np.testing.assert_allclose(np.divide(tried[1:], tried[:-1]), 10.0)
+
+
+def test_errors_common_to_all_entries_multiply_the_sums():
+    one = np.ones(1)
+    found = worst_case.total(1.0, one, one, [1.0], 0.0, 0.0, 1.0)
+    # k_PP = 1, 2 w'z = 2 and w'Kw = 1; beside them only the errors of the mean elements, 2 |w z|.
+    assert (found.value, found.floor) == (0.0, pytest.approx(6.0 * worst_case.COMMON_ERROR, abs=0.0))

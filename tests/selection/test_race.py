@@ -15,6 +15,7 @@ import fwbq
 from fwbq import _files, chema
 from fwbq.evaluation import EvaluationError, JournalError
 from fwbq.selection import Comparison, Earlier, LogScale, Options, Standard, compare_families
+from fwbq.selection import race as race_module
 from studies import calibration
 
 PRIOR = fwbq.Gaussian([0.0], [[1.0]])
@@ -672,3 +673,16 @@ def test_budgets_are_kept_or_refused():
                 run(models, budget=budget)
         for budget in (3 * count, 3 * count + 1, 30):
             assert run(models, budget=budget).n_evaluations <= budget
+
+
+def test_many_models_are_judged_first_when_something_can_be_decided(monkeypatch):
+    prior = fwbq.Gaussian([0.0], [[1.0]])
+    models = {c: fwbq.Model(lambda x, c=c: np.cos(3.0 * x[:, 0]) + c, prior) for c in (0.0, 0.1, 2.0)}
+    few = run(models, n=40, budget=75)
+    monkeypatch.setattr(race_module, "_MANY", 3)
+    many = run(models, n=40, budget=75)
+    assert [stage.n for stage in few.stages] == [10, *(stage.n for stage in many.stages)]
+    np.testing.assert_array_equal(many.evidences.centre, few.evidences.centre)
+    np.testing.assert_array_equal(many.evidences.scale, few.evidences.scale)
+    # A run that ends before that says what it knows.
+    assert [stage.n for stage in run(models, n=40, budget=24).stages] == [8]

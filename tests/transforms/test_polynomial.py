@@ -1,10 +1,13 @@
 """The polynomial part of an integrand on a net."""
 
+from math import comb
+
 import numpy as np
 import pytest
 
 import fwbq
 from fwbq.transforms import Polynomial, SobolNet, polynomial_part
+from fwbq.transforms.polynomial import POINTS_PER_TERM
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3])
@@ -75,3 +78,13 @@ def test_rounding_stays_in_the_interval():
     low, high = result.interval(0.95)
     assert low <= 1000.5 <= high
     assert 0.0 < high - low < 1e-10
+
+
+@pytest.mark.parametrize(("dim", "n"), [(1, 128), (2, 512), (3, 1024)])
+def test_every_term_has_enough_points(dim, n):
+    # Of an entire function, the more terms there are, the less variance is left.
+    u = SobolNet(dim, rng=1).points(0, n)
+    found = polynomial_part(u, np.exp(2.0 * u.sum(axis=1)))
+    terms = comb(dim + found.degree, dim)
+    more = comb(dim + found.degree + 1, dim)
+    assert POINTS_PER_TERM * terms <= n // 2 < POINTS_PER_TERM * more

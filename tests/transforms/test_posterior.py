@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
+from scipy import stats
 
 from fwbq.posterior import AveragedPosterior, ColumnPosteriors
 from fwbq.transforms import SobolNet, net_posterior
-from fwbq.transforms.posterior import contrasts
+from fwbq.transforms.posterior import DRIFT_MEAN, DRIFT_NODES, DRIFT_SD, LEVELS, _mixture, contrasts
 
 NET = SobolNet(2, rng=2)
 G, U = NET.generators(10), NET.points(0, 1024)
@@ -83,3 +84,25 @@ def test_noise_has_the_error_of_monte_carlo():
     values = np.random.default_rng(1).normal(size=1024)
     sd = net_posterior(G, values).posterior.sd
     assert 0.5 / 32 < sd < 2.5 / 32
+
+
+def test_drifts_are_as_probable_as_the_contrasts_say():
+    net = SobolNet(2, rng=3)
+    u = net.points(0, 256)
+    values = np.exp(np.sin(5.0 * u[:, 0]) + u[:, 1])
+    found = contrasts(values - values[0], LEVELS)
+    variances = 0.1 * 4.0 ** -np.arange(LEVELS)
+    mixture = _mixture(values, 1.0, 1e-3, variances, 0.0, 0)
+    expected = []
+    for node in DRIFT_NODES:
+        drift = DRIFT_MEAN + DRIFT_SD * node
+        variance = np.concatenate(
+            [
+                np.full(len(part), v * 2.0 ** (drift * k))
+                for k, (part, v) in enumerate(zip(found, variances, strict=True), 1)
+            ]
+        )
+        each = np.concatenate(found)
+        amplitude = np.mean(each**2 / variance)
+        expected.append(stats.norm(0.0, np.sqrt(amplitude * variance)).logpdf(each).sum() + stats.norm.logpdf(node))
+    np.testing.assert_allclose(np.log(mixture.weights), expected - np.logaddexp.reduce(expected), rtol=1e-10)

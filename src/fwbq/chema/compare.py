@@ -146,7 +146,7 @@ def compare(
     if truncated:
         _check_truncated(max(counts))
     own = options.pop("settings", {})
-    how = Options.of(n=n, stages=stages, **options)
+    how = Options.of("chema.compare", n=n, stages=stages, **options)
     rules = _rules(dataset, sum(counts.values()), screen, stages, how)
     groups = [_group(dataset, size, count, listed, truncated, rules, how) for size, count in counts.items()]
     found = [group.screened for group in groups if group.screened is not None]

@@ -73,7 +73,8 @@ def compare_models(
     tol : float, optional
         Stop when half the width of the 95 % interval of the leading model's probability is at most this.
     stages : sequence of int, optional
-        Sizes of the rounds; by default 10, 20, 40, ... up to `n`.
+        Sizes of the rounds; by default 10, 20, 40, ... up to `n`. From 100 models on those before 20, after which
+        nothing is decided, are not among the `stages` of the result.
     prior : mapping of name to float, optional
         Prior probabilities of the models, up to a factor; equal by default.
     evidence : {"log", "linear"}, optional

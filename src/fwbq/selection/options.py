@@ -81,8 +81,14 @@ class Options:
         )
 
     @classmethod
-    def of(cls, **keywords: Any) -> Options:
+    def of(cls, function: str = "a comparison", /, **keywords: Any) -> Options:
         """Return the options that keywords of `compare_models` give, those of an `Evaluation` among them.
+
+        Parameters
+        ----------
+        function : str, positional
+            What the user called, by which a message about an unknown keyword names it.
+        **keywords
 
         Examples
         --------
@@ -94,7 +100,8 @@ class Options:
         unknown = sorted(keywords.keys() - own - set(_CALLS))
         if unknown:
             raise TypeError(
-                f"`{unknown[0]}` is not an option of a comparison: the options are {', '.join(sorted({*own, *_CALLS}))}"
+                f"`{unknown[0]}` is not an option of {function}: beside those of its own the options are "
+                f"{', '.join(sorted({*own, *_CALLS}))}"
             )
         evaluation = Evaluation(**{name: keywords.pop(name) for name in _CALLS if name in keywords})
         return cls(evaluation=evaluation, **keywords)

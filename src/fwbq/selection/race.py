@@ -36,6 +36,8 @@ _log = logging.getLogger(__name__)
 _OUT = 1e-4
 #: Points before which no model is dropped and no decision taken: ten say too little about how smooth a likelihood is.
 _DECIDE = 20
+#: Models from which on the rounds before that are not noted; with fewer, what they say is shown, and helps a forecast.
+_MANY = 100
 #: Draws from which the 95 % interval of a probability is read: its ends have a standard error of 6 % of half its width.
 _DRAWS = 500
 
@@ -75,7 +77,7 @@ def compare_families(
         try:
             for size in options.sizes:
                 over = race.round(size, how)
-                bar.advance(race.history[-1].n - bar.done)
+                bar.advance(race.size - bar.done)
                 if over:
                     break
             race.recheck()
@@ -97,6 +99,8 @@ class Race:
     ----------
     history : list of Stage
         The state after each round.
+    size : int
+        Points of each model in contention.
     """
 
     def __init__(
@@ -113,6 +117,7 @@ class Race:
         self.runners = _runners(grouped, options, spread)
         self.evidences = Evidences.empty(len(self.names))
         self.history: list[Stage] = []
+        self.size = 0
         self._points = np.zeros(len(self.names), dtype=np.intp)
         self._spent = 0
         self._calls = _Calls()
@@ -159,13 +164,14 @@ class Race:
         size, cut = _affordable(self.runners, size, self._spent, self.options.budget)
         if not self.history and cut and size < LEAST and not self._screened:
             _refuse_budget(self.options.budget, self.runners)
-        taken = self._evaluate(size, how)
+        taken = self._extend(size, how)
+        early = size < min(_DECIDE, self.options.sizes[-1]) and any(taken)
+        if not early or cut or self._noted:
+            self._note(size, taken)
         if cut:
             self._end = self._end[0], f"the budget of {self.options.budget} evaluations in all ended"
             return True
-        if size < min(_DECIDE, self.options.sizes[-1]) and taken:
-            return False
-        return self._judge(taken)
+        return False if early else self._judge(sum(taken))
 
     def recheck(self) -> None:
         """Warn when the first point that was evaluated has another value now."""
@@ -173,10 +179,23 @@ class Race:
         if changed is not None:
             _warnings.warn(changed)
 
-    def _evaluate(self, size: int, how: Evaluation) -> int:
-        """Bring the models in contention to `size` points, and note the state; return the evaluations it took."""
+    @property
+    def _noted(self) -> bool:
+        """Whether the state is noted after a round that decides nothing.
+
+        Of many models with points of their own it is not: the posteriors would be a third of the time of the race.
+        """
+        return len(self.names) < _MANY or not all(isinstance(runner, Contenders) for runner in self.runners)
+
+    def _extend(self, size: int, how: Evaluation) -> list[int]:
+        """Bring the models in contention to `size` points; return the evaluations of each family."""
         taken = [runner.extend(size, self._calls.of_family(k, how)) for k, runner in enumerate(self.runners)]
         self._spent += sum(taken)
+        self.size = size
+        return taken
+
+    def _note(self, size: int, taken: Sequence[int]) -> None:
+        """Note the state after a round that took so many evaluations of each family."""
         contenders = sum(len(runner.active) for runner in self.runners)
         for runner, new in zip(self.runners, taken, strict=True):
             if new:
@@ -189,7 +208,6 @@ class Race:
             "%d points each, %d evaluations in all, %d models in contention: %s leads with P(MAP) = %.3f",
             size, self._spent, contenders, label(self.names[best]), chances[best],
         )  # fmt: skip
-        return sum(taken)
 
     def _judge(self, taken: int) -> bool:
         """Stop when it is decided or no point is left; otherwise drop the models that cannot win."""

@@ -22,7 +22,7 @@ class Noise:
 
     def doubt(self, case: Case) -> float:
         """Return by how much the error of the process grows when a noise of its values is looked for."""
-        z, weights = subset(case.nodes, TUNING.sizes.pairs)
+        z, weights = subset(case.nodes, TUNING.sizes.rough)
         process = case.surrogate.process
         exact, noisy = (float(each.log_integral_error(z, weights).variance) for each in (process, process.with_noise()))
         return float(np.sqrt(noisy - exact)) if noisy > exact else 0.0
