@@ -44,7 +44,6 @@ from .peak import SHARE, UNEXPLAINED, Peak, find_peak, leading, top_share, unexp
 from .remarks import endless_tail, like_a_likelihood
 from .result import IntegrationResult
 from .sequence import fitted_at
-from .skew import Skew, find_skew, is_skew
 
 FloatArray = NDArray[np.float64]
 
@@ -245,20 +244,14 @@ class KernelModel:
         status = "; ".join(filter(None, notes))
         return IntegrationResult(posterior, rule, embedding.kernel, points, values, status)
 
-    def _peak(self, points: FloatArray, values: FloatArray, found: AveragedPosterior) -> Peak | Skew | None:
-        """Return the peak of a positive integrand, or the skewness, that a process on its values gets wrong."""
-        if self.prior_mean != "constant" or self.frame.warp is not None:
-            return None
-        peaked, skew = top_share(values) >= SHARE, is_skew(values, self.prior.dim)
-        if not peaked and not skew:
+    def _peak(self, points: FloatArray, values: FloatArray, found: AveragedPosterior) -> Peak | None:
+        """Return the peak of a positive integrand that a process on its values gets wrong."""
+        if self.prior_mean != "constant" or self.frame.warp is not None or top_share(values) < SHARE:
             return None
         plain = self.fitted(points, values)
         if unexplained(leading(plain)) <= UNEXPLAINED:
             return None
-        logarithms = self.fitted(points, np.log(values))
-        mean = float(found.mean)
-        peak = find_peak(values, mean, plain, logarithms, self.measure) if peaked else None
-        return peak or (find_skew(values, mean, plain, logarithms, self.measure) if skew else None)
+        return find_peak(values, float(found.mean), plain, self.fitted(points, np.log(values)), self.measure)
 
     def fitted(self, points: FloatArray, values: FloatArray) -> FittedProcess:
         """Return the process of which `conclude` gives the integral, for one integrand and at least three values."""

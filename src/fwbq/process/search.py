@@ -143,10 +143,11 @@ class _Peak:
         """Eigenvalues and eigenvectors of minus the Hessian; by differences of the gradient.
 
         A direction in which the posterior is flat, or rises away from the point where the search ended, is taken to be
-        as uncertain as the prior is, at most.
+        as uncertain as the prior is along it, at most.
         """
         curvature, axes = np.linalg.eigh(self.objective.curvature(self.theta))
-        return np.maximum(curvature, 0.5 * np.linalg.eigvalsh(self.objective.precision)[0]), axes
+        prior = np.einsum("ij,ij->j", axes, self.objective.precision @ axes)
+        return np.maximum(curvature, 0.5 * prior), axes
 
     @property
     def log_normaliser(self) -> float:
