@@ -26,16 +26,20 @@ FloatArray = NDArray[np.float64]
 
 #: Minutes.
 TIMES = np.array([0.0, 2.0, 4.0, 6.0, 10.0, 15.0, 22.0, 30.0, 45.0, 60.0, 90.0])
-#: Differences from the default of `fwbq.chema.network`. ``inhibitors`` here is whether they are told.
+#: Differences from the default of `fwbq.chema.network`. ``inhibitors`` and ``stimuli`` here are whether they are told.
 SETTINGS: dict[str, dict[str, Any]] = {
     "default": {},
+    "without a basal rate": {"basal": False},
+    "stimuli not told": {"stimuli": False},
+    "all increments count": {"effective": None},
+    "two enzymes": {"max_enzymes": 2},
+    "as in the first version": {"basal": False, "stimuli": False, "effective": None, "max_enzymes": 2},
     "own rates": {"rates": "own"},
     "inhibitors not told": {"inhibitors": False},
     "V >= 0": {"truncated": True},
     "total 1.05": {"total": 1.05},
     "total 2": {"total": 2.0},
     "one enzyme": {"max_enzymes": 1},
-    "three enzymes": {"max_enzymes": 3},
     "units of the table": {"units": "given"},
 }
 

@@ -383,7 +383,18 @@ def network(
         typer.Option(help="each: rates of every replicate are in the likelihood. mean: replicates are averaged first."),
     ] = "each",
     inhibitor: Inhibitors = None,
-    max_enzymes: Annotated[int, typer.Option(help="Most enzymes of a substrate in a model.")] = 2,
+    stimuli: Annotated[
+        str | None, typer.Option(help="Words of the conditions' names that are stimuli, separated by commas.")
+    ] = None,
+    max_enzymes: Annotated[
+        int | None,
+        typer.Option(help="Most regulators in a model; by default 3, or 2 where that makes more than 5,000 models."),
+    ] = None,
+    basal: Annotated[bool, typer.Option("--basal/--no-basal", help="A basal rate in every model.")] = True,
+    effective: Annotated[
+        float | None,
+        typer.Option(help="How many increments the likelihood counts for at most: they share errors. inf: all."),
+    ] = 20.0,
     units: Annotated[
         Literal["data", "given"], typer.Option(help="In which units the priors are meant; see fwbq select.")
     ] = "data",
@@ -417,7 +428,8 @@ def network(
         data, out, report=report, truth=truth, workers=workers, dask=dask, as_json=as_json,
         substrates=_split(substrates, "substrates"), enzymes=_split(enzymes, "enzymes"), total=total,
         conditions=_split(conditions, "conditions"), replicates=replicates, inhibitors=inhibitor or (),
-        max_enzymes=max_enzymes, units=units, rates=rates, truncated=truncated, n=n, tol=tol, journal=journal, rng=seed,
+        stimuli=_split(stimuli, "stimuli") or (), max_enzymes=max_enzymes, basal=basal,
+        effective=None if effective == float("inf") else effective, units=units, rates=rates, truncated=truncated, n=n, tol=tol, journal=journal, rng=seed,
     )  # fmt: skip
 
 
