@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from math import comb
@@ -25,6 +25,7 @@ from .family import KineticFamily
 from .kinetics import increments
 from .likelihood import CLOSED_FORM, TRUNCATED, log_likelihood_block
 from .model_checks import with_checks
+from .odds import Odds
 from .pairs import Pairs
 from .screening import Models, survivors
 from .sets import Listed, Sets
@@ -63,6 +64,7 @@ def compare(
     rates: Sharing | None = None,
     basal: bool | None = None,
     effective: float | None = None,
+    inclusion: Mapping[str, float] | None = None,
     method: Method = "log",
     truncated: bool | None = None,
     checks: bool = True,
@@ -102,6 +104,9 @@ def compare(
         How many increments the likelihood counts for at most: with N of them, replicates counted one by one, it is
         raised to the power effective / (effective + N). For data whose increments share errors, as those of a whole
         network do (:func:`fwbq.chema.network`); the models are then not screened. By default all count in full.
+    inclusion : mapping of str to float, optional
+        Prior inclusion probabilities of enzymes, 1/2 for those that are not named: the prior probability of a model is
+        in proportion to the product of p / (1 - p) over its enzymes. Models are screened as without them.
     method : {"log", "fwbq", "fwlsbq", "sbq"}, optional
         ``"log"``: a Gaussian process on the log likelihood. The others are the paper's: Bayesian quadrature of the
         likelihood itself, at the points of Frank-Wolfe, of Frank-Wolfe with line search, or of sequential Bayesian
@@ -161,7 +166,13 @@ def compare(
     own = options.pop("settings", {})
     how = Options.of(n=n, stages=stages, **options)
     rules = _rules(dataset, sum(counts.values()), screen, stages, how, power)
-    groups = [_group(dataset, size, count, listed, truncated, rules, how, power) for size, count in counts.items()]
+    odds = None if inclusion is None else _odds(inclusion, dataset, max(counts), how)
+    groups = [
+        _group(dataset, size, count, listed, truncated, rules, how, power, odds) for size, count in counts.items()
+    ]
+    if odds is not None:
+        names = [name for group in groups for name in group.family.names]
+        how = how.with_prior(dict(zip(names, np.exp(odds.of_models(names)).tolist(), strict=True)))
     found = [group.screened for group in groups if group.screened is not None]
     settings = {
         "method": method,
@@ -175,6 +186,7 @@ def compare(
         "rates": given.sharing,
         "basal": given.basal,
         "effective": effective,
+        "inclusion": None if inclusion is None else dict(inclusion),
         "conditions": len(given.conditions),
         "cell_lines": len(given.cell_lines),
         "notes": [*given.notes, *collinear_note(given)],
@@ -189,7 +201,7 @@ def compare(
         spread=spread,
         settings=settings | own,
     )
-    result = with_screened(result, found) if found else result
+    result = with_screened(result, found, odds) if found else result
     if not checks:
         return result
     return with_checks(result, dataset, max_enzymes=max_enzymes, listed=listed, truncated=truncated, power=power)
@@ -213,6 +225,7 @@ def _group(
     rules: ScreenRules | None,
     how: Options,
     power: float,
+    odds: Odds | None,
 ) -> _Group:
     """Return the models of one size, screened if there are many of them and there are rules for it."""
     given = None if listed is None else [model for model in listed if len(model) == size]
@@ -220,13 +233,21 @@ def _group(
         names = tuple(combinations(dataset.names, size)) if given is None else named(dataset, given)
         return _Group(KineticFamily(dataset, names, truncated, power))
     calls = how.evaluation
-    models = _screened(dataset, size, given, truncated)
+    weighed = dataset if odds is None else dataset.with_values(log_odds=odds.log_odds)
+    models = _screened(weighed, size, given, truncated)
     kept = survivors(models, rules, executor=calls.executor, progress=calls.progress)
     order = _order(kept, given)
     names = named(dataset, [tuple(model) for model in kept.models[order].tolist()])
-    return _Group(
-        KineticFamily(dataset, names, truncated), kept, Earlier(kept.evidences.take(order), kept.rounds[-1]["n"])
-    )
+    evidences = kept.evidences.take(order)
+    if odds is not None:
+        evidences = replace(evidences, centre=evidences.centre - odds.of_models(names))
+    return _Group(KineticFamily(dataset, names, truncated), kept, Earlier(evidences, kept.rounds[-1]["n"]))
+
+
+def _odds(inclusion: Mapping[str, float], dataset: Dataset, largest: int, how: Options) -> Odds:
+    if how.prior is not None:
+        _checks.fail("`inclusion` and `prior` both say how probable models are: give one of the two")
+    return Odds.of(inclusion, dataset.names, largest)
 
 
 def likelihood_power(dataset: Dataset, effective: float | None) -> float:

@@ -30,7 +30,7 @@ SHARING: tuple[Sharing, ...] = ("shared", "own")
 # Arguments of `Dataset` that are attributes of the same name.
 _FIELDS = (
     "times", "substrate", "phospho", "enzymes", "names", "condition", "cell_line", "forms", "regulators", "replicates",
-    "basal",
+    "basal", "log_odds",
 )  # fmt: skip
 # Missing values that a note names one by one.
 _NAMED = 3
@@ -75,6 +75,8 @@ class Dataset:
         :meth:`from_csv` finds in a column ``replicate``.
     basal : bool, optional
         Whether every model has a basal rate too, at which the substrate is phosphorylated without any of the enzymes.
+    log_odds : (E,) array_like, optional
+        Log prior odds of the enzymes, for the screen of many models; :func:`fwbq.chema.compare` sets them.
 
     Raises
     ------
@@ -106,6 +108,7 @@ class Dataset:
     regulators: tuple[str, ...] | None
     replicates: Replicates | None
     basal: bool
+    log_odds: FloatArray | None
 
     def __init__(
         self,
@@ -122,6 +125,7 @@ class Dataset:
         regulators: Sequence[str] | None = None,
         replicates: Replicates | None = None,
         basal: bool = False,
+        log_odds: ArrayLike | None = None,
     ) -> None:
         t = _checks.numbers(times, "times", 1)
         y_s = _checks.levels(substrate, "substrate", 1, len(t), missing=True)
@@ -145,6 +149,7 @@ class Dataset:
             ("regulators", None if regulators is None else _checks.known_names(regulators, labels, "regulators")),
             ("replicates", None if replicates is None else _known(replicates, len(t))),
             ("basal", _validate.flag(basal, "basal")),
+            ("log_odds", None if log_odds is None else _validate.vector(log_odds, "log_odds", len(labels))),
         ):
             object.__setattr__(self, field, value)
         if self.n_missing:
@@ -325,7 +330,9 @@ class Dataset:
         rows = np.array([i for name in wanted for i in range(len(self.times)) if self.condition[i] == name])
         names = [self.names[j] for j in columns]
         truth = self.regulators if self.regulators is not None and set(self.regulators) <= set(names) else None
-        return self._take(rows, enzymes=self.enzymes[rows][:, list(columns)], names=names, regulators=truth)
+        return self._take(
+            rows, enzymes=self.enzymes[rows][:, list(columns)], names=names, regulators=truth, log_odds=None
+        )
 
     def columns(self, model: Iterable[str | int]) -> tuple[int, ...]:
         """Column indices of a model given by enzyme names or column indices.

@@ -231,9 +231,9 @@ def fit(
 
 
 def _basal(part: Increments, noise: FloatArray, generator: np.random.Generator) -> FloatArray:
-    """What the fitted rates (m, N) have along the column of the basal rate, whose coefficient is drawn here.
+    """Draw what the rates (m, N) have along the column of the basal rate.
 
-    The measured rates have a part along it, with an error of sigma; no model changes it, whatever its columns have.
+    It is what the measured rates have, with an error of sigma; no model changes it, whatever its columns have.
     """
     if part.basal is None:
         return np.zeros((len(noise), part.rows))

@@ -57,6 +57,8 @@ class Increments:
         Unit vector along the column of a basal rate. `rates` are then turned, one row fewer, and so is every column.
     along_basal : float
         What the measured rates have along it.
+    log_odds : (E,) array, optional
+        Log prior odds of each enzyme, by which likelihoods of its models are raised; None: 0.
     """
 
     rates: FloatArray
@@ -68,6 +70,7 @@ class Increments:
     scatter: int = 0
     basal: FloatArray | None = None
     along_basal: float = 0.0
+    log_odds: FloatArray | None = None
 
     @property
     def n(self) -> int:
@@ -89,13 +92,17 @@ class Increments:
         """The rates as they were measured, times `weight`, (N,)."""
         if self.basal is None:
             return self.rates
-        return self.turned_back(self.rates[None])[0] + self.along_basal * self.basal
+        return np.asarray(self.turned_back(self.rates[None])[0] + self.along_basal * self.basal)
+
+    def odds(self, enzymes: IntArray) -> FloatArray | float:
+        """Log prior odds of some enzymes, in the shape of `enzymes`."""
+        return 0.0 if self.log_odds is None else self.log_odds[enzymes]
 
     def with_basal(self) -> Increments:
-        """Return the same with a basal rate in every model; without change where there was no substrate at all."""
+        """Return the same with a basal rate in every model; unchanged where there was no substrate, or no rate."""
         column = self._saturation(self.substrate, np.ones(1))[0]
         length = float(np.sqrt(column @ column))
-        if not length > 0.0:
+        if not length > 0.0 or not self.rates.any():
             return self
         basal = column / length
         part = replace(self, basal=basal, along_basal=float(basal @ self.rates))
@@ -168,6 +175,8 @@ def increments(data: Dataset) -> tuple[Increments, ...]:
         part = Increments(slopes[start], data.substrate[start], data.phospho[start], enzymes / unit, unit)
         part = part if data.replicates is None else _replicated(part, data.replicates.take(start))
         result.append(part.with_basal() if data.basal else part)
+    if data.log_odds is not None:  # once: log likelihoods of groups are added up
+        result[0] = replace(result[0], log_odds=data.log_odds)
     return tuple(result)
 
 

@@ -77,6 +77,7 @@ class _Task:
     basal: bool
     stimuli: tuple[str, ...]
     effective: float | None
+    inclusion: dict[str | tuple[str, str], float]
     n: int
     tol: float
     journal: Path | None
@@ -99,6 +100,7 @@ def network(
     max_enzymes: int | None = None,
     basal: bool = True,
     effective: float | None = EFFECTIVE,
+    inclusion: Mapping[str | tuple[str, str], float] | None = None,
     units: UnitChoice = "data",
     rates: Sharing = "shared",
     truncated: bool = False,
@@ -143,6 +145,9 @@ def network(
     effective : float, optional
         How many increments the likelihood counts for at most, as in :func:`fwbq.chema.compare`: errors that increments
         share would otherwise be taken for knowledge. None: all of them.
+    inclusion : mapping, optional
+        Prior inclusion probabilities, of an enzyme by its name, or of an edge by ``(enzyme, substrate)``, which counts
+        before that of its enzyme; 1/2 for all others.
     units, rates : optional
         As for :func:`fwbq.chema.compare`.
     truncated : bool, optional
@@ -216,6 +221,7 @@ def network(
         _validate.choice(units, "units", ("data", "given")), _validate.choice(rates, "rates", SHARING),
         _validate.flag(truncated, "truncated"), _validate.flag(basal, "basal"), given,
         None if effective is None else _validate.positive(effective, "effective"),
+        _believed(inclusion or {}, [*proteins, *given]),
         _validate.count(n, "n", minimum=10), _validate.positive(tol, "tol"), folder,
         _validate.count(rng, "rng", minimum=0),
     )  # fmt: skip
@@ -225,11 +231,28 @@ def network(
     settings = {
         "total": factor, "totals": amounts, "inhibitors": [f"{i.name}={i.kinase}:{i.efficacy:g}" for i in stopped],
         "stimuli": list(given), "max_enzymes": max(substrate.max_enzymes for substrate in found),
-        "basal": task.basal, "effective": task.effective, "units": task.units, "rates": task.rates, "truncated": task.truncated,
+        "basal": task.basal, "effective": task.effective, "units": task.units, "rates": task.rates,
+        "inclusion": [[*((key,) if isinstance(key, str) else key), p] for key, p in task.inclusion.items()],
+        "truncated": task.truncated,
         "n": task.n, "tol": task.tol, "rng": task.seed, "conditions": list(dict.fromkeys(table["condition"])),
         "replicates": replicates or "each", "constant": [name for name in still if name not in chosen],
     }  # fmt: skip
     return Network(tuple(proteins), tuple(found), settings)
+
+
+def _believed(inclusion: Mapping[str | tuple[str, str], float], names: list[str]) -> dict[str | tuple[str, str], float]:
+    """Return prior inclusion probabilities, checked."""
+    for key in inclusion:
+        _checks.known_names((key,) if isinstance(key, str) else tuple(dict.fromkeys(key)), names, "inclusion")
+    return {key: _validate.probability(p, f"inclusion[{key!r}]") for key, p in inclusion.items()}
+
+
+def _prior_of(task: _Task, dataset: Dataset) -> dict[str, float] | None:
+    """Return the prior inclusion probabilities of the enzymes of one substrate; None where there are none."""
+    target = dataset.forms[1]
+    own = {name: task.inclusion.get((name, target), task.inclusion.get(name)) for name in dataset.names}
+    stated = {name: p for name, p in own.items() if p is not None}
+    return stated or None
 
 
 def _constant(table: pd.DataFrame) -> list[str]:
@@ -320,7 +343,8 @@ def _compared(task: _Task, dataset: Dataset, journal: Path | None, executor: Exe
     for n in rounds:
         comparison = compare(
             dataset, max_enzymes=most, units=task.units, rates=task.rates, truncated=task.truncated, checks=False, n=n,
-            effective=task.effective, rng=task.seed, race=not few, executor=executor, journal=journal, progress=False,
+            effective=task.effective, inclusion=_prior_of(task, dataset), rng=task.seed, race=not few,
+            executor=executor, journal=journal, progress=False,
         )  # fmt: skip
         edges = comparison.inclusion(level=0.95)
         p, low, high = (edges[name].to_numpy() for name in ("probability", "lower", "upper"))
