@@ -26,16 +26,20 @@ FloatArray = NDArray[np.float64]
 
 #: Minutes.
 TIMES = np.array([0.0, 2.0, 4.0, 6.0, 10.0, 15.0, 22.0, 30.0, 45.0, 60.0, 90.0])
-#: Differences from the default of `fwbq.chema.network`. ``inhibitors`` here is whether they are told.
+#: Differences from the default of `fwbq.chema.network`. ``inhibitors`` and ``stimuli`` here are whether they are told.
 SETTINGS: dict[str, dict[str, Any]] = {
     "default": {},
+    "without a basal rate": {"basal": False},
+    "stimuli not told": {"stimuli": False},
+    "all increments count": {"effective": None},
+    "two enzymes": {"max_enzymes": 2},
+    "as in the first version": {"basal": False, "stimuli": False, "effective": None, "max_enzymes": 2},
     "own rates": {"rates": "own"},
     "inhibitors not told": {"inhibitors": False},
     "V >= 0": {"truncated": True},
     "total 1.05": {"total": 1.05},
     "total 2": {"total": 2.0},
     "one enzyme": {"max_enzymes": 1},
-    "three enzymes": {"max_enzymes": 3},
     "units of the table": {"units": "given"},
 }
 
@@ -50,13 +54,14 @@ class Simulated:
         Tidy.
     edges : list of (source, target)
         The truth.
-    inhibitors : list of str
+    inhibitors, stimuli : list of str
         As `fwbq.chema.network` takes them.
     """
 
     table: pd.DataFrame
     edges: list[tuple[str, str]]
     inhibitors: list[str]
+    stimuli: list[str]
 
 
 def simulate(proteins: int, rng: np.random.Generator, *, noise: float | None = None) -> Simulated:
@@ -104,7 +109,8 @@ def simulate(proteins: int, rng: np.random.Generator, *, noise: float | None = N
             ]
     edges = [(names[j], names[i]) for i, j in np.argwhere(v > 0)]
     table = pd.DataFrame(rows, columns=["time", "variable", "value", "condition"])
-    return Simulated(table, edges, [f"{names[arm]}i={names[arm]}:0.9" for arm in inhibited.tolist()])
+    inhibitors = [f"{names[arm]}i={names[arm]}:0.9" for arm in inhibited.tolist()]
+    return Simulated(table, edges, inhibitors, [f"S{i + 1}" for i in range(4)])
 
 
 def _solved(
@@ -131,8 +137,10 @@ def measure(count: int, settings: Sequence[str], seed: int, sizes: Sequence[int]
         one = simulate(int(rng.integers(sizes[0], sizes[1] + 1)), rng)
         for name in settings:
             options = dict(SETTINGS[name])
-            told = options.pop("inhibitors", True)
-            found = network(one.table, inhibitors=one.inhibitors if told else (), n=n, **options)
+            told: dict[str, Any] = {
+                each: getattr(one, each) if options.pop(each, True) else () for each in ("inhibitors", "stimuli")
+            }
+            found = network(one.table, n=n, **told, **options)
             likely = [(e.source, e.target) in one.edges for e in found.edges if e.probability > 0.9 and not e.doubt]
             rows.append(
                 {
@@ -146,7 +154,7 @@ def measure(count: int, settings: Sequence[str], seed: int, sizes: Sequence[int]
 def example() -> tuple[Simulated, Network]:
     """Infer the network of ten proteins that the documentation shows."""
     one = simulate(10, np.random.default_rng(5), noise=0.03)
-    return one, network(one.table, inhibitors=one.inhibitors)
+    return one, network(one.table, inhibitors=one.inhibitors, stimuli=one.stimuli)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from math import comb
@@ -22,8 +22,10 @@ from .candidates import MOST_MODELS
 from .collinear import collinear_note
 from .dataset import SHARING, Dataset, Sharing
 from .family import KineticFamily
+from .kinetics import increments
 from .likelihood import CLOSED_FORM, TRUNCATED, log_likelihood_block
 from .model_checks import with_checks
+from .odds import Odds
 from .pairs import Pairs
 from .screening import Models, survivors
 from .sets import Listed, Sets
@@ -60,6 +62,9 @@ def compare(
     models: Sequence[Iterable[str | int]] | None = None,
     units: UnitChoice = "data",
     rates: Sharing | None = None,
+    basal: bool | None = None,
+    effective: float | None = None,
+    inclusion: Mapping[str, float] | None = None,
     method: Method = "log",
     truncated: bool | None = None,
     checks: bool = True,
@@ -92,6 +97,16 @@ def compare(
     rates : {"shared", "own"}, optional
         Whether the conditions of one cell line share the rates V and the noise sigma, or each has its own; cell lines
         always have their own. As the data set says by default, and it says ``"shared"`` unless told otherwise.
+    basal : bool, optional
+        Whether every model has a basal rate, without an enzyme; see :meth:`Dataset.with_basal`. As the data set says by
+        default, and it has none unless told otherwise.
+    effective : float, optional
+        How many increments the likelihood counts for at most: with N of them, replicates counted one by one, it is
+        raised to the power effective / (effective + N). For data whose increments share errors, as those of a whole
+        network do (:func:`fwbq.chema.network`); the models are then not screened. By default all count in full.
+    inclusion : mapping of str to float, optional
+        Prior inclusion probabilities of enzymes, 1/2 for those that are not named: the prior probability of a model is
+        in proportion to the product of p / (1 - p) over its enzymes. Models are screened as without them.
     method : {"log", "fwbq", "fwlsbq", "sbq"}, optional
         ``"log"``: a Gaussian process on the log likelihood. The others are the paper's: Bayesian quadrature of the
         likelihood itself, at the points of Frank-Wolfe, of Frank-Wolfe with line search, or of sequential Bayesian
@@ -135,9 +150,12 @@ def compare(
     _validate.choice(units, "units", ("data", "given"))
     if rates is not None:
         dataset = dataset.with_rates(_validate.choice(rates, "rates", SHARING))
+    if basal is not None:
+        dataset = dataset.with_basal(basal)
     given, (dataset, factors) = dataset, in_units(dataset, units)
     if method != "log":
         options = _of_the_paper(method, options)
+    power = likelihood_power(dataset, effective)
     stages = _stages(method, n, stages)
     listed = _listed(dataset, models)
     counts = _counted(dataset, max_enzymes, listed)
@@ -147,8 +165,14 @@ def compare(
         _check_truncated(max(counts))
     own = options.pop("settings", {})
     how = Options.of("chema.compare", n=n, stages=stages, **options)
-    rules = _rules(dataset, sum(counts.values()), screen, stages, how)
-    groups = [_group(dataset, size, count, listed, truncated, rules, how) for size, count in counts.items()]
+    rules = _rules(dataset, sum(counts.values()), screen, stages, how, power)
+    odds = None if inclusion is None else _odds(inclusion, dataset, max(counts), how)
+    groups = [
+        _group(dataset, size, count, listed, truncated, rules, how, power, odds) for size, count in counts.items()
+    ]
+    if odds is not None:
+        names = [name for group in groups for name in group.family.names]
+        how = how.with_prior(dict(zip(names, np.exp(odds.of_models(names)).tolist(), strict=True)))
     found = [group.screened for group in groups if group.screened is not None]
     settings = {
         "method": method,
@@ -160,6 +184,9 @@ def compare(
         "units": units,
         "factors": factors.to_dict(given.names),
         "rates": given.sharing,
+        "basal": given.basal,
+        "effective": effective,
+        "inclusion": None if inclusion is None else dict(inclusion),
         "conditions": len(given.conditions),
         "cell_lines": len(given.cell_lines),
         "notes": [*given.notes, *collinear_note(given)],
@@ -174,10 +201,10 @@ def compare(
         spread=spread,
         settings=settings | own,
     )
-    result = with_screened(result, found) if found else result
+    result = with_screened(result, found, odds) if found else result
     if not checks:
         return result
-    return with_checks(result, dataset, max_enzymes=max_enzymes, listed=listed, truncated=truncated)
+    return with_checks(result, dataset, max_enzymes=max_enzymes, listed=listed, truncated=truncated, power=power)
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,20 +224,38 @@ def _group(
     truncated: bool,
     rules: ScreenRules | None,
     how: Options,
+    power: float,
+    odds: Odds | None,
 ) -> _Group:
     """Return the models of one size, screened if there are many of them and there are rules for it."""
     given = None if listed is None else [model for model in listed if len(model) == size]
     if rules is None or count <= (rules.top if size > 1 else _MANY):
         names = tuple(combinations(dataset.names, size)) if given is None else named(dataset, given)
-        return _Group(KineticFamily(dataset, names, truncated))
+        return _Group(KineticFamily(dataset, names, truncated, power))
     calls = how.evaluation
-    models = _screened(dataset, size, given, truncated)
+    weighed = dataset if odds is None else dataset.with_values(log_odds=odds.log_odds)
+    models = _screened(weighed, size, given, truncated)
     kept = survivors(models, rules, executor=calls.executor, progress=calls.progress)
     order = _order(kept, given)
     names = named(dataset, [tuple(model) for model in kept.models[order].tolist()])
-    return _Group(
-        KineticFamily(dataset, names, truncated), kept, Earlier(kept.evidences.take(order), kept.rounds[-1]["n"])
-    )
+    evidences = kept.evidences.take(order)
+    if odds is not None:
+        evidences = replace(evidences, centre=evidences.centre - odds.of_models(names))
+    return _Group(KineticFamily(dataset, names, truncated), kept, Earlier(evidences, kept.rounds[-1]["n"]))
+
+
+def _odds(inclusion: Mapping[str, float], dataset: Dataset, largest: int, how: Options) -> Odds:
+    if how.prior is not None:
+        _checks.fail("`inclusion` and `prior` both say how probable models are: give one of the two")
+    return Odds.of(inclusion, dataset.names, largest)
+
+
+def likelihood_power(dataset: Dataset, effective: float | None) -> float:
+    """Return to which power likelihoods are raised so that all rows count for at most `effective`."""
+    if effective is None:
+        return 1.0
+    most = _validate.positive(effective, "effective")
+    return most / (most + sum(part.rows for part in increments(dataset)))
 
 
 def _screened_at(found: Sequence[Survivors]) -> int | None:
@@ -270,10 +315,10 @@ def _counted(dataset: Dataset, max_enzymes: int, listed: list[tuple[int, ...]] |
 
 
 def _rules(
-    dataset: Dataset, count: int, screen: bool | ScreenRules | None, stages: Sequence[int], how: Options
+    dataset: Dataset, count: int, screen: bool | ScreenRules | None, stages: Sequence[int], how: Options, power: float
 ) -> ScreenRules | None:
     """Return by which rules models are screened; None when they are not."""
-    fixed = _not_screened(dataset, how)
+    fixed = _not_screened(dataset, how) + (["`effective`"] if power != 1.0 else [])
     if screen is None:
         screen = not fixed and count > _MANY
     if screen is False and count > MOST_MODELS:
@@ -296,7 +341,7 @@ def _not_screened(dataset: Dataset, how: Options) -> list[str]:
     fixed = [f"`{name}`" for name in _OWN_WAY if getattr(how, name) is not None]
     fixed += ["`race=False`"] if not how.race else []
     fixed += ['`evidence="linear"`'] if how.evidence != "log" else []
-    fixed += ["fewer than three rates of change in a condition"] if min(dataset.n_shared) < 3 else []
+    fixed += ["fewer than three rates of change in a condition"] if min(dataset.n_shared) < 3 + dataset.basal else []
     return fixed
 
 

@@ -30,6 +30,7 @@ SHARING: tuple[Sharing, ...] = ("shared", "own")
 # Arguments of `Dataset` that are attributes of the same name.
 _FIELDS = (
     "times", "substrate", "phospho", "enzymes", "names", "condition", "cell_line", "forms", "regulators", "replicates",
+    "basal", "log_odds",
 )  # fmt: skip
 # Missing values that a note names one by one.
 _NAMED = 3
@@ -72,6 +73,10 @@ class Dataset:
     replicates : Replicates, optional
         Levels are means over replicates, and this is how many, and how much their rates scatter: what
         :meth:`from_csv` finds in a column ``replicate``.
+    basal : bool, optional
+        Whether every model has a basal rate too, at which the substrate is phosphorylated without any of the enzymes.
+    log_odds : (E,) array_like, optional
+        Log prior odds of the enzymes, for the screen of many models; :func:`fwbq.chema.compare` sets them.
 
     Raises
     ------
@@ -102,6 +107,8 @@ class Dataset:
     forms: tuple[str, str]
     regulators: tuple[str, ...] | None
     replicates: Replicates | None
+    basal: bool
+    log_odds: FloatArray | None
 
     def __init__(
         self,
@@ -117,6 +124,8 @@ class Dataset:
         forms: Sequence[str] = ("S", "S*"),
         regulators: Sequence[str] | None = None,
         replicates: Replicates | None = None,
+        basal: bool = False,
+        log_odds: ArrayLike | None = None,
     ) -> None:
         t = _checks.numbers(times, "times", 1)
         y_s = _checks.levels(substrate, "substrate", 1, len(t), missing=True)
@@ -139,6 +148,8 @@ class Dataset:
             ("forms", _checks.two_forms(forms)),
             ("regulators", None if regulators is None else _checks.known_names(regulators, labels, "regulators")),
             ("replicates", None if replicates is None else _known(replicates, len(t))),
+            ("basal", _validate.flag(basal, "basal")),
+            ("log_odds", None if log_odds is None else _validate.vector(log_odds, "log_odds", len(labels))),
         ):
             object.__setattr__(self, field, value)
         if self.n_missing:
@@ -272,6 +283,15 @@ class Dataset:
         """
         return self.with_values(rates=rates)
 
+    def with_basal(self, basal: bool = True) -> Dataset:
+        """Return the same data with or without a basal rate in every model.
+
+        It is the rate b y_S / (y_S + K), with K the unit of level of the priors, at which the substrate is
+        phosphorylated by what was not measured. Its prior is flat, as of an intercept, and it takes one of the
+        increments. The same for all models of a group of conditions, it does not change how many enzymes they have.
+        """
+        return self.with_values(basal=basal)
+
     def with_values(self, **changes: Any) -> Dataset:
         """Return a data set that differs in these arguments of :class:`Dataset`."""
         given: dict[str, Any] = {name: getattr(self, name) for name in _FIELDS} | {"rates": self.sharing}
@@ -310,7 +330,9 @@ class Dataset:
         rows = np.array([i for name in wanted for i in range(len(self.times)) if self.condition[i] == name])
         names = [self.names[j] for j in columns]
         truth = self.regulators if self.regulators is not None and set(self.regulators) <= set(names) else None
-        return self._take(rows, enzymes=self.enzymes[rows][:, list(columns)], names=names, regulators=truth)
+        return self._take(
+            rows, enzymes=self.enzymes[rows][:, list(columns)], names=names, regulators=truth, log_odds=None
+        )
 
     def columns(self, model: Iterable[str | int]) -> tuple[int, ...]:
         """Column indices of a model given by enzyme names or column indices.
@@ -363,6 +385,7 @@ class Dataset:
             forms=parts[0].forms,
             regulators=truths.pop() if len(truths) == 1 else None,
             replicates=Replicates.stacked([d.replicates or Replicates.single(len(d.times)) for d in parts]),
+            basal=any(d.basal for d in parts),
         )
 
     def normalised(self) -> Dataset:

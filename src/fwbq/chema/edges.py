@@ -106,6 +106,8 @@ class Substrate:
         The data as they were analysed.
     truncated : bool
         Whether rates were truncated to V >= 0.
+    max_enzymes : int
+        Most enzymes of a model.
     """
 
     name: str
@@ -122,6 +124,7 @@ class Substrate:
     notes: tuple[str, ...]
     dataset: Dataset = field(repr=False)
     truncated: bool = False
+    max_enzymes: int = 2
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,11 +38,14 @@ class KineticFamily:
         Tuples of enzyme names, all of one length.
     truncated : bool
         Whether V is truncated to V >= 0.
+    power : float
+        To which likelihoods are raised.
     """
 
     dataset: Dataset
     names: tuple[tuple[str, ...], ...]
     truncated: bool = False
+    power: float = 1.0
 
     @property
     def measure(self) -> TruncatedGaussian:
@@ -70,7 +73,7 @@ class KineticFamily:
     @one_blas_thread
     def log_integrands(self, x: FloatArray, which: NDArray[np.intp]) -> FloatArray:
         """Return log likelihoods (n, len(which))."""
-        return block_at(self._increments, self._index[which], x, truncated=self.truncated)[0]
+        return self.power * block_at(self._increments, self._index[which], x, truncated=self.truncated)[0]
 
     @cached_property
     def _increments(self) -> tuple[Increments, ...]:
@@ -83,7 +86,7 @@ class KineticFamily:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the arguments alone: what is cached is computed again in the other process."""
-        return KineticFamily, (self.dataset, self.names, self.truncated)
+        return KineticFamily, (self.dataset, self.names, self.truncated, self.power)
 
     def identity(self) -> Any:
         """Return a digest of the data, and the models."""
@@ -98,5 +101,7 @@ class KineticFamily:
             "data": digest.hexdigest(),
             "rates": [list(group) for group in self.dataset.groups],
             "truncated": self.truncated,
+            **({"basal": True} if self.dataset.basal else {}),
+            **({} if self.power == 1.0 else {"power": self.power}),
             "models": [list(name) for name in self.names],
         }

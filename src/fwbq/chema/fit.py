@@ -25,7 +25,7 @@ from .._threads import one_blas_thread
 from . import _checks
 from .constants import constants_posterior
 from .dataset import Dataset
-from .kinetics import BoolArray, FloatArray, increments
+from .kinetics import BoolArray, FloatArray, Increments, increments
 from .truncated import MOST_COLUMNS, least_squares, log_truncation_ratio, prior_orthants
 from .units import UnitChoice, in_units
 
@@ -201,7 +201,9 @@ def fit(
     names = tuple(dataset.names[j] for j in columns)
     split, courses = dataset.split(), {}
     for members, part, x, (velocities, noise) in zip(dataset.groups, parts, designs, drawn, strict=True):
-        rates = factors.rate * np.einsum("mtj,mj->mt", x[kept][:, : part.means], velocities[kept]) / part.root
+        fitted = part.turned_back(np.einsum("mtj,mj->mt", x[kept], velocities[kept]))
+        fitted += _basal(part, noise[kept], generator)
+        rates = factors.rate * fitted[:, : part.means] / part.root
         noise = factors.rate * noise[kept]
         predicted = rates + noise[:, None] / part.root * generator.standard_normal(rates.shape)
         first = 0
@@ -226,6 +228,16 @@ def fit(
         tuple(courses[i] for i in sorted(courses)),
         float(1.0 / np.sum(weights**2)),
     )
+
+
+def _basal(part: Increments, noise: FloatArray, generator: np.random.Generator) -> FloatArray:
+    """Draw what the rates (m, N) have along the column of the basal rate.
+
+    It is what the measured rates have, with an error of sigma; no model changes it, whatever its columns have.
+    """
+    if part.basal is None:
+        return np.zeros((len(noise), part.rows))
+    return (part.along_basal + noise * generator.standard_normal(len(noise)))[:, None] * part.basal
 
 
 def _spread(rates: FloatArray, used: BoolArray) -> FloatArray:

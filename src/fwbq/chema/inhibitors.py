@@ -20,7 +20,7 @@ from . import _checks
 if TYPE_CHECKING:
     from .dataset import Dataset
 
-__all__ = ["Inhibitor", "inhibited"]
+__all__ = ["Inhibitor", "inhibited", "stimulated"]
 
 # What separates the treatments in the name of a condition: "UACC812 EGF+AKTi".
 _BETWEEN = re.compile(r"[\s+,;/&|]+")
@@ -88,6 +88,19 @@ def inhibited(dataset: Dataset, inhibitors: Iterable[Inhibitor | str]) -> Datase
     return dataset.with_values(enzymes=levels)
 
 
+def stimulated(dataset: Dataset, stimuli: Sequence[str]) -> Dataset:
+    """Return the data with each stimulus as a further candidate, at level 1 in the conditions that had it, else 0.
+
+    The name of a stimulus is one of the words of a condition's name, as that of an inhibitor is.
+    """
+    if not stimuli:
+        return dataset
+    given = [[float(Inhibitor(name, "").treats(condition)) for name in stimuli] for condition in dataset.condition]
+    return dataset.with_values(
+        enzymes=np.column_stack([dataset.enzymes, np.array(given)]), names=[*dataset.names, *stimuli]
+    )
+
+
 def as_inhibitors(given: Iterable[Inhibitor | str]) -> tuple[Inhibitor, ...]:
     """Return inhibitors that were given as values or as text."""
     if isinstance(given, str):
@@ -95,13 +108,14 @@ def as_inhibitors(given: Iterable[Inhibitor | str]) -> tuple[Inhibitor, ...]:
     return tuple(each if isinstance(each, Inhibitor) else Inhibitor.parse(str(each)) for each in given)
 
 
-def treated(inhibitor: Inhibitor, conditions: Sequence[str]) -> list[str]:
-    """Return the conditions that were treated with an inhibitor; there must be one."""
+def treated(inhibitor: Inhibitor, conditions: Sequence[str], kind: str = "inhibitor") -> list[str]:
+    """Return the conditions that were treated with an inhibitor or stimulus; there must be one."""
     found = [name for name in conditions if inhibitor.treats(name)]
     if not found:
+        example = f"EGF+{inhibitor.name}" if kind == "inhibitor" else f"{inhibitor.name}+AKTi"
         _checks.fail(
-            f"no condition was treated with the inhibitor {inhibitor.name!r}: it must be a word of the condition's "
-            f"name, as in 'EGF+{inhibitor.name}'; the conditions are {_checks.listed(conditions)}"
+            f"no condition was treated with the {kind} {inhibitor.name!r}: it must be a word of the condition's "
+            f"name, as in {example!r}; the conditions are {_checks.listed(conditions)}"
         )
     return found
 

@@ -9,11 +9,15 @@ matter: its column space, and the predicted rates X1 at the prior mean. With P t
 which equals the paper's b_N and is a sum of squares: nothing cancels, and nothing asks that X'X be
 invertible. When X has rank r < d the same expression is the marginal under the prior
 V ~ N(1, N sigma^2 (X'X)^+), and the determinant contributes (N+1)^(-r/2).
+
+A basal rate, at which the substrate is phosphorylated without any of the enzymes, is a further column
+:math:`y_S / (y_S + 1)` of every model. Its coefficient has a flat prior, as intercepts have, and is integrated out:
+Y and X(K) are turned so that the column is the first axis, and the first row is dropped. N is then one less.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +53,12 @@ class Increments:
         multiplied by. None: 1 everywhere.
     scatter : int
         How many of the last rows are scatter of replicates: their weight is 0, and they inform sigma alone.
+    basal : (N,) array, optional
+        Unit vector along the column of a basal rate. `rates` are then turned, one row fewer, and so is every column.
+    along_basal : float
+        What the measured rates have along it.
+    log_odds : (E,) array, optional
+        Log prior odds of each enzyme, by which likelihoods of its models are raised; None: 0.
     """
 
     rates: FloatArray
@@ -58,16 +68,64 @@ class Increments:
     unit: FloatArray
     weight: FloatArray | None = None
     scatter: int = 0
+    basal: FloatArray | None = None
+    along_basal: float = 0.0
+    log_odds: FloatArray | None = None
 
     @property
     def n(self) -> int:
-        """N."""
+        """N, less one with a basal rate."""
         return len(self.rates)
+
+    @property
+    def rows(self) -> int:
+        """N."""
+        return len(self.substrate)
 
     @property
     def means(self) -> int:
         """Number of the first rows, which are rates of intervals and not the scatter of replicates."""
-        return self.n - self.scatter
+        return self.rows - self.scatter
+
+    @property
+    def measured(self) -> FloatArray:
+        """The rates as they were measured, times `weight`, (N,)."""
+        if self.basal is None:
+            return self.rates
+        return np.asarray(self.turned_back(self.rates[None])[0] + self.along_basal * self.basal)
+
+    def odds(self, enzymes: IntArray) -> FloatArray | float:
+        """Log prior odds of some enzymes, in the shape of `enzymes`."""
+        return 0.0 if self.log_odds is None else self.log_odds[enzymes]
+
+    def with_basal(self) -> Increments:
+        """Return the same with a basal rate in every model; unchanged where there was no substrate, or no rate."""
+        column = self._saturation(self.substrate, np.ones(1))[0]
+        length = float(np.sqrt(column @ column))
+        if not length > 0.0 or not self.rates.any():
+            return self
+        basal = column / length
+        part = replace(self, basal=basal, along_basal=float(basal @ self.rates))
+        return replace(part, rates=part.turned(self.rates[None])[0])
+
+    def turned(self, x: FloatArray) -> FloatArray:
+        """Turn arrays (m, N, ...) so that the basal column is the first axis, and drop that: (m, N - 1, ...)."""
+        return x if self.basal is None else self._mirrored(x)[:, 1:]
+
+    def turned_back(self, x: FloatArray) -> FloatArray:
+        """Undo `turned`; nothing lies along the basal column."""
+        if self.basal is None:
+            return x
+        return self._mirrored(np.concatenate([np.zeros_like(x[:, :1]), x], axis=1))
+
+    def _mirrored(self, x: FloatArray) -> FloatArray:
+        """Reflect (m, N, ...) at the plane that exchanges the basal column and the first axis (Householder)."""
+        assert self.basal is not None
+        normal = self.basal.copy()
+        normal[0] += 1.0  # no entry of the column is negative: nothing cancels
+        normal /= np.sqrt(normal @ normal)
+        flat = x.reshape(*x.shape[:2], -1)
+        return np.asarray(flat - 2.0 * normal[:, None] * (normal @ flat)[:, None]).reshape(x.shape)
 
     @property
     def root(self) -> FloatArray:
@@ -76,21 +134,21 @@ class Increments:
 
     def dephosphorylation(self, k: FloatArray) -> FloatArray:
         """Column 0, -y_S* / (y_S* + K_0), for every K_0 in k: (n, N)."""
-        return -self._saturation(self.phospho, k)
+        return -self.turned(self._saturation(self.phospho, k))
 
     def phosphorylation(self, k: FloatArray, enzymes: IntArray) -> FloatArray:
         """Columns y_Ej y_S / (y_S + K_j), in units of `unit`, for every K_j in k: (n, N, len(enzymes))."""
-        return self._saturation(self.substrate, k)[:, :, None] * self.enzymes[:, enzymes]
+        return self.turned(self._saturation(self.substrate, k)[:, :, None] * self.enzymes[:, enzymes])
 
     def designs(self, index: IntArray, points: FloatArray) -> FloatArray:
         """X(K) of model index[i] at K = points[i]: (m, N, d) for index (m, d - 1) and points (m, d)."""
-        x = np.empty((len(points), self.n, points.shape[1]))
-        x[:, :, 0] = self.dephosphorylation(points[:, 0])
+        x = np.empty((len(points), self.rows, points.shape[1]))
+        x[:, :, 0] = -self._saturation(self.phospho, points[:, 0])
         for j in range(1, points.shape[1]):
             enzyme = index[:, j - 1]
             levels = (self.enzymes[:, enzyme] * self.unit[enzyme]).T
             x[:, :, j] = self._saturation(self.substrate, points[:, j]) * levels
-        return x
+        return self.turned(x)
 
     def _saturation(self, level: FloatArray, k: FloatArray) -> FloatArray:
         """Return weight times level / (level + k), (len(k), N); 0 at level 0 even where k is 0 (the limit k -> 0+)."""
@@ -115,7 +173,10 @@ def increments(data: Dataset) -> tuple[Increments, ...]:
         largest = enzymes.max(axis=0, initial=0.0)
         unit = np.where(largest > 0, largest, 1.0)
         part = Increments(slopes[start], data.substrate[start], data.phospho[start], enzymes / unit, unit)
-        result.append(part if data.replicates is None else _replicated(part, data.replicates.take(start)))
+        part = part if data.replicates is None else _replicated(part, data.replicates.take(start))
+        result.append(part.with_basal() if data.basal else part)
+    if data.log_odds is not None:  # once: log likelihoods of groups are added up
+        result[0] = replace(result[0], log_odds=data.log_odds)
     return tuple(result)
 
 

@@ -197,6 +197,8 @@ def block_at(
         values -= part_rank * (0.5 * np.log(n + 1)) + n / 2 * np.log(squares / (2 * (n + 1)))
         if truncated:
             values += _truncation(part, index, points)
+        if part.log_odds is not None:
+            values += part.log_odds[index].sum(axis=1)
         np.minimum(rank, part_rank, out=rank)
     return values, rank
 

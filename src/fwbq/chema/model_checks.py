@@ -7,11 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from .._quasi_random import quasi_random
 from ..selection import Comparison
 from .constants import constants_posterior
 from .dataset import Dataset
+from .family import prior
 from .fit import fit
 from .kinetics import IntArray, increments
+from .likelihood import block_at
 from .maximum import best_fit
 from .permutation import permutation_p_value
 from .prediction import predictive_r2
@@ -26,6 +29,8 @@ _FITTED = 10
 _LEADING = 50
 # Points of the posterior of K at which the ratio of the truncated to the closed form is averaged: it hardly varies.
 _RATIOS = 256
+# Points of the prior of K for the evidence of a likelihood raised to a power: it is about as wide as the prior.
+_TEMPERED = 4096
 # More models than this are not evaluated at permuted times one by one, where they are given as a list.
 _LISTED = 5_000
 
@@ -37,6 +42,7 @@ def with_checks(
     max_enzymes: int,
     listed: Sequence[tuple[int, ...]] | None,
     truncated: bool,
+    power: float = 1.0,
 ) -> Comparison:
     """Return the comparison with the checks in its settings, as JSON values.
 
@@ -52,6 +58,8 @@ def with_checks(
         Columns of the enzymes of the models, where these were given.
     truncated : bool
         Whether V is truncated to V >= 0.
+    power : float, optional
+        To which likelihoods were raised; that of the other priors too. Predictions are those of the likelihood itself.
     """
     score = comparison.evidences.log_median + comparison.log_prior
     if not np.isfinite(score).any():
@@ -60,9 +68,11 @@ def with_checks(
     # The best model first, whatever the medians are; then by evidence.
     order = [leader, *(int(i) for i in np.argsort(-score, kind="stable") if i != leader)]
     leading = [dataset.columns(comparison.names[i]) for i in order[:_LEADING]]  # type: ignore[arg-type]
-    first = leaders_under_changes(dataset, leading, comparison.log_prior[order[:_LEADING]], truncated=truncated)
-    fits = [_fit(dataset, model, truncated) for model in leading[:_FITTED]]
-    without = fits[leading.index(())] if () in leading[:_FITTED] else _fit(dataset, (), truncated)
+    first = leaders_under_changes(
+        dataset, leading, comparison.log_prior[order[:_LEADING]], truncated=truncated, power=power
+    )
+    fits = [_fit(dataset, model, truncated, power) for model in leading[:_FITTED]]
+    without = fits[leading.index(())] if () in leading[:_FITTED] else _fit(dataset, (), truncated, power)
     p_value, permutations = _p_value(dataset, max_enzymes, listed)
     checks = {
         "fit": {
@@ -81,12 +91,18 @@ def with_checks(
     return replace(comparison, settings=comparison.settings | {"checks": checks})
 
 
-def _fit(dataset: Dataset, model: tuple[int, ...], truncated: bool) -> dict[str, float]:
+def _fit(dataset: Dataset, model: tuple[int, ...], truncated: bool, power: float) -> dict[str, float]:
     """Leave-one-out Q^2, the best fit, and the log evidence from thousands of points with its standard error."""
     parts, columns, rng = increments(dataset), np.array(model, dtype=np.intp), np.random.default_rng(0)
     points, weights, evidence = constants_posterior(parts, columns, rng)
     variance = float(np.sum(weights**2))
-    if truncated:
+    if power != 1.0:
+        k = prior(1 + len(columns)).from_uniform(quasi_random(_TEMPERED, 1 + len(columns)))
+        logs = power * block_at(parts, columns[None], k, truncated=truncated)[0][:, 0]
+        ratio = np.exp(logs - logs.max())
+        evidence = float(logs.max() + np.log(ratio.mean()))
+        variance = float(np.var(ratio) / ratio.mean() ** 2) / _TEMPERED
+    elif truncated:
         k = points[rng.choice(len(points), _RATIOS, p=weights)]
         designs = ((part.designs(np.tile(columns, (_RATIOS, 1)), k), part.rates) for part in parts)
         logs = np.sum([log_truncation_ratio(x, y) for x, y in designs], axis=0)

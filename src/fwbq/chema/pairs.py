@@ -60,7 +60,7 @@ def _left(part: Increments, points: FloatArray, enzymes: IntArray) -> Factors:
     linear = np.concatenate(
         [2 * side.length[:, :, None] * direction, -2 * u[:, :, None], own[:, :, None], np.ones((*u.shape, 1))], axis=2
     )
-    penalty = 0.5 * np.log(part.n + 1) * (side.live.astype(np.float64) + base.live[:, None])
+    penalty = 0.5 * np.log(part.n + 1) * (side.live.astype(np.float64) + base.live[:, None]) - part.odds(enzymes)
     unit = unit_of(part)
     return Factors(part.n, direction, linear / unit, np.sqrt(part.n / unit) * side.rate, penalty)
 
@@ -71,7 +71,7 @@ def _right(part: Increments, points: FloatArray, enzymes: IntArray) -> Factors:
     own = side.length * (side.length - 2 * side.rate) + side.along**2
     ones = np.ones((len(own), 1, own.shape[1]))
     linear = np.concatenate([side.length[:, None, :] * side.direction, side.along[:, None], ones, own[:, None]], axis=1)
-    penalty = 0.5 * np.log(part.n + 1) * side.live
+    penalty = 0.5 * np.log(part.n + 1) * side.live - part.odds(enzymes)
     return Factors(part.n, side.direction, linear, np.sqrt(part.n / unit_of(part)) * side.rate, penalty)
 
 

@@ -73,7 +73,7 @@ def permutation_p_value(
     for _ in range(count):
         other = []
         for part, conditions in zip(parts, rows, strict=True):
-            scatter = np.arange(part.means, part.n)
+            scatter = np.arange(part.means, part.rows)
             order = np.concatenate([*(rng.permutation(each) for each in conditions), scatter])
             other.append(replace(part, enzymes=part.enzymes[order]))
         as_good += best(other) >= observed

@@ -64,9 +64,11 @@ def leave_one_out(
         x = part.designs(np.tile(columns, (len(k), 1)), k)
         factor, estimate, b = least_squares(x, part.rates)
         mean = (1.0 + n * estimate) / (n + 1)
-        along = np.einsum("mtj,mjr->mtr", x, factor)
-        free = 1.0 - n / (n + 1) * np.einsum("mtr,mtr->mt", along, along)
-        error = (part.rates - np.einsum("mtj,mj->mt", x, mean)) / free
+        along = part.turned_back(np.einsum("mtj,mjr->mtr", x, factor))
+        # The basal rate has a flat prior: its part of the leverage is that of least squares.
+        flat = 0.0 if part.basal is None else part.basal**2
+        free = 1.0 - flat - n / (n + 1) * np.einsum("mtr,mtr->mt", along, along)
+        error = part.turned_back(part.rates - np.einsum("mtj,mj->mt", x, mean)) / free
         # The least that is left of b_N is rounding where one rate is all that the model does not fit.
         without = np.maximum(b[:, None] - 0.5 * free * error**2, np.finfo(float).eps * b[:, None])
         logs = log_w[:, None] + 0.5 * (n * np.log(b)[:, None] - (n - 1) * np.log(without) - np.log(free))
@@ -86,6 +88,6 @@ def predictive_r2(parts: Sequence[Increments], columns: IntArray, points: FloatA
     The parameters are those of :func:`leave_one_out`.
     """
     errors = leave_one_out(parts, columns, points, weights)
-    kept = [(part.rates[: part.means], e[: part.means]) for part, e in zip(parts, errors, strict=True)]
+    kept = [(part.measured[: part.means], e[: part.means]) for part, e in zip(parts, errors, strict=True)]
     total = sum(float(y @ y) for y, _ in kept)
     return 1.0 - sum(float(e @ e) for _, e in kept) / total if total > 0.0 else 0.0

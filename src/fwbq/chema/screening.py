@@ -99,7 +99,7 @@ def survivors(
         Show progress; by default on a terminal.
     """
     dataset, size = models.dataset, models.size
-    if min(dataset.n_shared) < 3:
+    if min(dataset.n_shared) < 3 + dataset.basal:
         _checks.fail(
             "`dataset` must have at least three increments for every set of rates, or no pair can be told from another"
         )

@@ -34,6 +34,7 @@ def leaders_under_changes(
     log_prior: FloatArray,
     *,
     truncated: bool = False,
+    power: float = 1.0,
 ) -> dict[str, int]:
     """Position in `models` of the one that is first under each of the :data:`CHANGES`.
 
@@ -47,8 +48,10 @@ def leaders_under_changes(
         Log prior probabilities of these.
     truncated : bool, optional
         Whether V is truncated to V >= 0.
+    power : float, optional
+        To which likelihoods are raised.
     """
-    scores = scores_under_changes(dataset, models, log_prior, truncated=truncated)
+    scores = scores_under_changes(dataset, models, log_prior, truncated=truncated, power=power)
     return {name: int(np.argmax(score)) for name, score in scores.items()}
 
 
@@ -58,6 +61,7 @@ def scores_under_changes(
     log_prior: FloatArray,
     *,
     truncated: bool = False,
+    power: float = 1.0,
 ) -> dict[str, FloatArray]:
     """Log evidence plus log prior probability of each model under each of the :data:`CHANGES`, (m,) each.
 
@@ -72,6 +76,7 @@ def scores_under_changes(
             which = [i for i, model in enumerate(models) if len(model) == size]
             index = np.array([models[i] for i in which], dtype=np.intp).reshape(len(which), size)
             k = prior(1 + size).from_uniform(quasi_random(_FEWER if truncated else _POINTS, 1 + size))
-            score[which] += logsumexp(block_at(parts, index, k, truncated=truncated)[0], axis=0) - np.log(len(k))
+            values = power * block_at(parts, index, k, truncated=truncated)[0]
+            score[which] += logsumexp(values, axis=0) - np.log(len(k))
         found[name] = score
     return found

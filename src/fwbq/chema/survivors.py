@@ -13,6 +13,7 @@ from ..selection import Comparison, Evidences, Rest
 from . import _checks
 from .dataset import Dataset
 from .kinetics import IntArray
+from .odds import Odds
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,10 +92,11 @@ def named(dataset: Dataset, models: Iterable[Iterable[int]]) -> tuple[tuple[str,
     return tuple(tuple(dataset.names[j] for j in model) for model in models)
 
 
-def with_screened(result: Comparison, found: Sequence[Survivors]) -> Comparison:
+def with_screened(result: Comparison, found: Sequence[Survivors], odds: Odds | None = None) -> Comparison:
     """Return a comparison of survivors as one of all the models that were screened.
 
-    Prior probabilities are equal among all; the dropped models become the `rest`; their evaluations are counted.
+    Prior probabilities are equal among all, or given by `odds`; the dropped models become the `rest`; their evaluations
+    are counted.
     """
     dropped = sum(each.dropped for each in found)
     total = len(result) + dropped
@@ -107,12 +109,14 @@ def with_screened(result: Comparison, found: Sequence[Survivors]) -> Comparison:
             f"; more would have survived, and only the best {kept:,} were kept: the data do not tell the models apart, "
             "and P(MAP) is among those kept"
         )
-    log_weight = float(logsumexp([each.log_dropped for each in found])) - float(np.log(total))
+    log_prior = np.full(len(result), -np.log(total)) if odds is None else odds.log_prior(result.names)
+    log_total = np.log(total) if odds is None else odds.log_total
+    log_weight = float(logsumexp([each.log_dropped for each in found])) - float(log_total)
     stages = tuple(replace(stage, evaluations=stage.evaluations + spent) for stage in result.stages)
     rounds = [{"enzymes": each.models.shape[1]} | row for each in found for row in each.rounds]
     return replace(
         result,
-        log_prior=np.full(len(result), -np.log(total)),
+        log_prior=log_prior,
         status=status,
         stages=stages,
         settings=result.settings | {"rounds": rounds},

@@ -146,13 +146,15 @@ def sides_beside(
     linear = np.concatenate([*per_row, np.ones((*u.shape, 1))], axis=2)
     lost = 0.5 * np.log(part.n + 1)
     penalty = lost * (first.live.astype(np.float64) + base.live[:, None] + beside.live)
+    penalty = penalty - part.odds(enzymes) - part.odds(np.array([third]))
     unit = unit_of(part)
     rows = Factors(part.n, direction, linear / unit, np.sqrt(part.n / unit) * left.rate, penalty)
 
     own = right.length * (right.length - 2 * right.rate) + second.along**2 + right.along**2
     per_column = [right.length[:, None, :] * right.direction, second.along[:, None], right.along[:, None]]
     linear = np.concatenate([*per_column, np.ones((len(own), 1, own.shape[1])), own[:, None]], axis=1)
-    columns = Factors(part.n, right.direction, linear, np.sqrt(part.n / unit) * right.rate, lost * second.live)
+    penalty = lost * second.live - part.odds(enzymes)
+    columns = Factors(part.n, right.direction, linear, np.sqrt(part.n / unit) * right.rate, penalty)
     return rows, columns, left.dependent | right.dependent
 
 

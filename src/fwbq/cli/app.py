@@ -99,6 +99,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines."
 Quiet = Annotated[
     bool | None, typer.Option("--progress/--no-progress", help="Progress bars; by default on a terminal.")
 ]
+Inclusion = Annotated[
+    Path | None,
+    typer.Option(help="Table of prior inclusion probabilities: columns enzyme, probability, and perhaps substrate."),
+]
 Inhibitors = Annotated[
     list[str] | None,
     typer.Option(
@@ -288,6 +292,8 @@ def select(
         typer.Option(help="each: rates of every replicate are in the likelihood. mean: replicates are averaged first."),
     ] = "each",
     inhibitor: Inhibitors = None,
+    basal: Annotated[bool, typer.Option("--basal", help="A basal rate, without an enzyme, in every model.")] = False,
+    inclusion: Inclusion = None,
     max_enzymes: Annotated[int, typer.Option(help="Most enzymes in a model.")] = 2,
     n: Annotated[int, typer.Option("--n", "-n", help="Most points for each model.")] = 200,
     stop: Annotated[
@@ -352,8 +358,9 @@ def select(
     dataset = read_data(data, substrate, **reading)
     return compare_and_write(
         dataset, out, Evaluation(journal=journal, progress=progress), n=n, stop=stop, max_enzymes=max_enzymes,
-        units=units, rates=rates, method=method, truncated=truncated, seed=seed, workers=workers, dask=dask,
-        report=report, as_json=as_json, command=str(context.obj), source=data_source(data, substrate, **reading),
+        units=units, rates=rates, basal=basal, inclusion=inclusion, method=method, truncated=truncated, seed=seed,
+        workers=workers, dask=dask, report=report, as_json=as_json, command=str(context.obj),
+        source=data_source(data, substrate, **reading),
     )  # fmt: skip
 
 
@@ -383,7 +390,19 @@ def network(
         typer.Option(help="each: rates of every replicate are in the likelihood. mean: replicates are averaged first."),
     ] = "each",
     inhibitor: Inhibitors = None,
-    max_enzymes: Annotated[int, typer.Option(help="Most enzymes of a substrate in a model.")] = 2,
+    stimuli: Annotated[
+        str | None, typer.Option(help="Words of the conditions' names that are stimuli, separated by commas.")
+    ] = None,
+    max_enzymes: Annotated[
+        int | None,
+        typer.Option(help="Most regulators in a model; by default 3, or 2 where that makes more than 5,000 models."),
+    ] = None,
+    basal: Annotated[bool, typer.Option("--basal/--no-basal", help="A basal rate in every model.")] = True,
+    effective: Annotated[
+        float | None,
+        typer.Option(help="How many increments the likelihood counts for at most: they share errors. inf: all."),
+    ] = 20.0,
+    inclusion: Inclusion = None,
     units: Annotated[
         Literal["data", "given"], typer.Option(help="In which units the priors are meant; see fwbq select.")
     ] = "data",
@@ -417,7 +436,9 @@ def network(
         data, out, report=report, truth=truth, workers=workers, dask=dask, as_json=as_json,
         substrates=_split(substrates, "substrates"), enzymes=_split(enzymes, "enzymes"), total=total,
         conditions=_split(conditions, "conditions"), replicates=replicates, inhibitors=inhibitor or (),
-        max_enzymes=max_enzymes, units=units, rates=rates, truncated=truncated, n=n, tol=tol, journal=journal, rng=seed,
+        stimuli=_split(stimuli, "stimuli") or (), max_enzymes=max_enzymes, basal=basal,
+        effective=None if effective == float("inf") else effective, inclusion=inclusion,
+        units=units, rates=rates, truncated=truncated, n=n, tol=tol, journal=journal, rng=seed,
     )  # fmt: skip
 
 

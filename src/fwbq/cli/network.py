@@ -8,6 +8,7 @@ from typing import Any
 from .. import _files, plots
 from ..chema import Network, network
 from ..chema.hpn_insilico import read_graph
+from ..chema.odds import read_inclusion
 from . import outputs
 from .console import NOT_CERTAIN, say, say_json, say_wrapped, table
 from .select import without_formulas
@@ -25,12 +26,16 @@ def infer_and_write(
     workers: int,
     dask: str | None,
     as_json: bool,
+    inclusion: Path | None = None,
     **options: Any,
 ) -> int:
     """Infer the network, print its leading edges, write tables, graphs and figures, and return the exit code."""
     if not data.is_file():
         raise ValueError(f"`data` {str(data)!r} is not a file: check its name and the directory")
     outputs.directory(out, "out")
+    if inclusion is not None:
+        stated = read_inclusion(inclusion)
+        options["inclusion"] = {e if s is None else (e, s): p for (s, e), p in stated.items()}
     true = None if truth is None else read_graph(truth)
     with executor(workers, dask) as where:
         found = network(data, executor=where, **options)

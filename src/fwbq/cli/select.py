@@ -12,6 +12,7 @@ from ..chema import Dataset, compare
 from ..chema.compare import Method
 from ..chema.dataset import Sharing
 from ..chema.midas import is_midas
+from ..chema.odds import read_inclusion
 from ..chema.units import UnitChoice
 from ..evaluation import Evaluation
 from ..paper import models
@@ -92,6 +93,8 @@ def compare_and_write(
     as_json: bool,
     command: str,
     source: str,
+    basal: bool = False,
+    inclusion: Path | None = None,
     optional_report: bool = False,
 ) -> int:
     """Compare, print the ranking, write tables and figures, and return the exit code.
@@ -104,10 +107,16 @@ def compare_and_write(
     if missing and not optional_report:
         raise ImportError(missing)
     settings = {"command": command, "data": source}
+    options: dict[str, Any] = {"basal": True} if basal else {}
+    if inclusion is not None:
+        # A row with a substrate is about that one alone, and counts before one without.
+        stated = {k: p for k, p in read_inclusion(inclusion).items() if k[0] in (None, *dataset.forms)}
+        order = sorted(stated, key=lambda key: key[0] is not None)
+        options["inclusion"] = {key[1]: stated[key] for key in order}
     with executor(workers, dask) as where:
         found = compare(
             dataset, max_enzymes=max_enzymes, units=units, rates=rates, method=method, truncated=truncated, n=n,
-            stop=stop, rng=seed, settings=settings, **replace(how, executor=where).keywords,
+            stop=stop, rng=seed, settings=settings, **options, **replace(how, executor=where).keywords,
         )  # fmt: skip
     written = write(found, out)
     if report and not missing:

@@ -64,6 +64,8 @@ def _arguments(comparison: Comparison, settings: Mapping[str, Any], kinetic: boo
         # Versions that did not say it had the units of the data, and rates of its own for every condition.
         found += [] if settings.get("units") == "data" else ['units="given"']
         found += [] if settings.get("rates") == "shared" else ['rates="own"']
+        found += ["basal=True"] if settings.get("basal") else []
+        found += [f"{key}={settings[key]!r}" for key in ("effective", "inclusion") if settings.get(key) is not None]
     if kinetic:
         found.append(f"truncated={str(settings['likelihood']).startswith('truncated')}")
     for key, default in _ARGUMENTS.items():
@@ -72,6 +74,6 @@ def _arguments(comparison: Comparison, settings: Mapping[str, Any], kinetic: boo
             found.append(f"{key}={value!r}")
     if settings.get("kernel") is not None:
         found.append(f"kernel=fwbq.{settings['kernel']}")
-    if np.ptp(comparison.log_prior) > 0.0:
+    if np.ptp(comparison.log_prior) > 0.0 and settings.get("inclusion") is None:
         found.append("prior=prior,  # the same prior probabilities of the models")
     return found

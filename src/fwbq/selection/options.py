@@ -112,6 +112,12 @@ class Options:
         _frozen.freeze(other, stages=stages, sizes=_sizes(self.n, stages))
         return other
 
+    def with_prior(self, prior: Mapping[Any, float]) -> Options:
+        """Return the same options, with the same seed, under other prior probabilities."""
+        other = copy(self)
+        _frozen.freeze(other, prior=prior)
+        return other
+
     def log_prior(self, names: tuple[Hashable, ...]) -> NDArray[np.float64]:
         """Return the log prior probabilities of the models, (m,)."""
         return log_prior(self.prior, names)
