@@ -194,7 +194,6 @@ def _value_recall(way: ValueWay, content: dict[str, Any], data: Data) -> None:
         racing=register["racing"],
         starts=register["starts"],
         vain=register["vain"],
-        measured=register["measured"],
         around=register["around"],
     )
     way.probes.asked = [(float(width), array(z)) for width, z in content["probes"]]

@@ -14,7 +14,7 @@ DESCRIPTIONS = {
     "exploration": "look for modes of a hundredth of the mass that no value contradicts",
     "probes": "without a prior, points far out that show whether the density falls off",
     "metric": "without a prior, widths on every axis and correlations at the start",
-    "draws": "from six dimensions on, the curvature at the top and draws that judge the surrogate",
+    "draws": "from five dimensions on, the curvature at the top and draws that judge the surrogate",
     # how a climb goes
     "bend": "models of the logarithm of deep falls beside models of the values",
     "local processes": "Gaussian processes beside quadratics as models of a climb",

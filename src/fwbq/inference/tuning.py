@@ -144,8 +144,8 @@ class ClimbNumbers:
     roughly: float = 3.0
     checks: int = 3
     #: From this dimension on there are many: stencils have points on one side of the top only, several first climbs are
-    #: raced, and one climb alone is not believed. On the eight parameters of a Lotka-Volterra model half of single
-    #: climbs ended in a false basin.
+    #: raced, one climb alone is not believed, and draws judge the surrogate. On the eight parameters of a
+    #: Lotka-Volterra model half of single climbs ended in a false basin.
     many_dim: int = 5
     #: Where points are evaluated on the way from the start of a further climb to a known mode.
     way: tuple[float, ...] = (0.25, 0.5, 0.75)
@@ -545,12 +545,11 @@ class JudgeNumbers:
     first_per_dimension: float = 0.6
     #: From values alone a surrogate learns less of each: 12 draws for six parameters, 20 for ten.
     first_from_values: float = 2.0
-    #: From values alone draws are made from this dimension on, while quadrature leaves more than this open: of a
-    #: logistic regression with six parameters it leaves less than a hundredth after 200 evaluations.
-    from_dim: int = 6
+    #: From values alone, in many dimensions, draws are made while quadrature leaves more than this open: of a logistic
+    #: regression with six parameters it leaves less than a hundredth after 400 evaluations.
+    open: float = 0.02
     #: Further climbs then leave this many evaluations to draws for each dimension.
     reserve_per_dimension: int = 12
-    open: float = 0.02
     growth: float = 1.35
     #: The last round takes all evaluations that are left when they are fewer than this many rounds.
     last: float = 2.6

@@ -77,14 +77,16 @@ class ValueWay:
         self.settings = replace(self.settings, entropy=entropy)
 
     @property
-    def _many(self) -> bool:
-        """Whether there are so many dimensions that draws judge the surrogate."""
-        return self.chart.dim >= TUNING.judge.from_dim and not self.chart.discrete and "draws" in self.settings.parts
-
-    @property
     def _reserve(self) -> int:
-        """Evaluations that further climbs leave for draws."""
-        return max(TUNING.ascent.reserve, TUNING.judge.reserve_per_dimension * self.chart.dim) if self._many else 0
+        """Evaluations that further climbs leave for draws that judge the surrogate; zero where there are none.
+
+        Draws are for many dimensions, and for runs with room for them beside the climb and the curvature at the top.
+        """
+        d = self.chart.dim
+        if d < TUNING.climb.many_dim or self.chart.discrete or "draws" not in self.settings.parts:
+            return 0
+        reserve = max(TUNING.ascent.reserve, TUNING.judge.reserve_per_dimension * d)
+        return reserve if self.settings.n >= 2 * (Curvature.cost(d) + reserve) else 0
 
     # Proposing
 
@@ -108,15 +110,16 @@ class ValueWay:
 
     def _curvature(self, known: Data) -> Proposal | None:
         """Return points around a top whose curvature is not measured yet, once all climbs have ended."""
-        if not self._many or not self.climbs.each or self.climbs.settle(known):
+        if not self._reserve or not self.climbs.each or self.climbs.settle(known):
             return None
         if not self.curvatures or self.curvatures[-1].ended:
             mode = self._unmeasured(known)
             cost = Curvature.cost(self.chart.dim)
             left = self.settings.n - len(known)
-            if mode is None or left < cost + self._reserve // 2:
+            kept = 3 * self._reserve // 4
+            if mode is None or left < cost + kept:
                 return None
-            self.curvatures.append(Curvature.at(mode, min(left - self._reserve // 2, 3 * cost)))
+            self.curvatures.append(Curvature.at(mode, min(left - kept, 3 * cost)))
         return Proposal("curvature", self.curvatures[-1].propose())
 
     def _unmeasured(self, known: Data) -> Mode | None:
@@ -310,7 +313,6 @@ class ValueWay:
         self.metric.learn(start, joint, float(np.nan_to_num(data.values[first], nan=-np.inf)))
         if self.metric.ended:
             self.use_units(self.metric.steps)
-            self.climbs.measured = len(data) if self._many else 0
 
     def use_units(self, widths: Array) -> None:
         """Take widths at the start, in units of the user's scale, as units of the coordinates."""
@@ -384,10 +386,14 @@ class ValueWay:
         if judged is None:
             return quadrature, reason
         change = abs(judged.terms.log_evidence - terms.log_evidence)
-        if reason is Reason.OPEN and terms.sd < judged.terms.sd and change < 2.0 * np.hypot(terms.sd, judged.terms.sd):
-            return quadrature, reason
+        agree = change < 2.0 * np.hypot(terms.sd, judged.terms.sd)
         sound = judged.terms.sound and judged.terms.sd <= TUNING.error.unknown
-        return judged, Reason.OPEN if sound else Reason.UNSEEN
+        if reason is Reason.OPEN and (not sound or (agree and terms.sd < judged.terms.sd)):
+            return quadrature, reason
+        if sound:
+            return judged, Reason.OPEN
+        # What two surrogates that do not know say differently is open.
+        return replace(judged, terms=replace(judged.terms, starts=max(judged.terms.starts, change))), Reason.UNSEEN
 
     def _posterior(self, surrogate: Surrogate, data: Data) -> SurrogatePosterior:
         """Return the posterior on many nodes, with what its error is made of."""

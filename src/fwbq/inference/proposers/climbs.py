@@ -68,7 +68,6 @@ class Climbs:
         self._starts: list[int] | None = None  # rows of points from which climbs may begin
         self._vain = 0  # climbs from deep starts that ended on known ground
         self._exchanges: list[Exchange] = []  # under which the likelihood does not change
-        self.measured = 0  # first rows of the data, which measured the widths where the first climb began
         self.around: dict[int, int] = {}  # rows of points far around the top, with the climbs from them, or -1
 
     def register(self) -> dict[str, Any]:
@@ -80,7 +79,6 @@ class Climbs:
             "racing": [self.each.index(climb) for climb in self._racing],
             "starts": self._starts,
             "vain": self._vain,
-            "measured": self.measured,
             "around": list(self.around.items()),
         }
 
@@ -92,11 +90,10 @@ class Climbs:
         racing: list[int],
         starts: list[int] | None,
         vain: int,
-        measured: int,
         around: list[tuple[int, int]],
     ) -> None:
         """Take in what `register` returned."""
-        self.measured, self.around = measured, {int(row): int(number) for row, number in around}
+        self.around = {int(row): int(number) for row, number in around}
         self.modes, self._exchanges, self.finished, self._vain = modes, exchanges, finished, vain
         self._racing = [self.each[number] for number in racing]
         self._starts = starts
@@ -273,11 +270,7 @@ class Climbs:
 
     def _first_starts(self, data: Data) -> list[int]:
         """Return the rows of points of the spread, and of climbs that lost a race, from which climbs may begin."""
-        rows = [
-            i
-            for i in data.highest_first
-            if data.positive[i] and self.measured <= i and (i < self.first or self._paused(data.z[i]))
-        ]
+        rows = [i for i in data.highest_first if data.positive[i] and (i < self.first or self._paused(data.z[i]))]
         high = int(np.sum(data.joint[rows] > self.worth(data.dim)))
         deep = [i for i in rows[high:] if not explains(self.modes, data.z[i], float(data.joint[i]))]
         return [*self.around, *rows[:high][: TUNING.climbs.most_starts], *deep[: self._n // TUNING.climbs.per_deep]]
