@@ -23,13 +23,13 @@ _LONGEST = 1000
 #: What the help shows as the value of an option, in place of the type that Python has for it.
 _VALUES = {
     "N": ("n", "max_enzymes", "workers", "seed", "candidates", "burn", "dim"),
-    "NUMBER": ("tol", "timeout", "total", "level", "stop"),
+    "NUMBER": ("tol", "timeout", "total", "level", "stop", "effective"),
     "NUMBERS": ("start", "scale"),
     "NAME": ("substrate", "phospho"),
-    "NAMES": ("enzymes", "conditions", "substrates"),
+    "NAMES": ("enzymes", "conditions", "substrates", "stimuli"),
     "MEASURE": ("measure", "prior"),
     "KERNEL": ("kernel",),
-    "FILE": ("journal", "output", "plot", "archive", "truth"),
+    "FILE": ("journal", "output", "plot", "archive", "truth", "inclusion"),
     "DIRECTORY": ("out",),
 }
 

@@ -332,7 +332,7 @@ class Climbs:
         Those that a dip parts from the mode, and for which there was no more room, wait too.
         """
         parted = sum(climb.ended and climb.on_the_way and not climb.sloping for climb in self.each)
-        return parted + sum(self._unexplained(i, data, surrogate) for i in self._starts or [])
+        return parted * (self._reserve > 0) + sum(self._unexplained(i, data, surrogate) for i in self._starts or [])
 
     def confirmed(self, data: Data) -> bool:
         """Whether climbs from far around the top came back to known ground."""
