@@ -32,14 +32,16 @@ def test_exchanges_are_those_that_leave_the_prior_as_it_is(name):
     prior, count = PRIORS[name]
     chart = chart_of(prior)
     found = exchanges(chart, 100)
-    assert len(found) == count
     z = np.random.default_rng(1).standard_normal((20, chart.dim))
     for exchange in found:
-        x, y = chart.to_user(z), chart.to_user(exchange(z))
-        assert np.allclose(np.sort(x, axis=1), np.sort(y, axis=1), rtol=1e-7)
-        assert not np.allclose(x, y)
         assert np.allclose(chart.log_prior(z), chart.log_prior(exchange(z)), atol=1e-7)
         assert np.allclose(exchange(exchange(z)), z, atol=1e-7)
+    x = chart.to_user(z)
+    images = [chart.to_user(exchange(z)) for exchange in found]
+    # The others have a parameter that is reflected.
+    whole = [y for y in images if np.allclose(np.sort(x, axis=1), np.sort(y, axis=1), rtol=1e-7)]
+    assert len(whole) == count
+    assert not any(np.allclose(x, y) for y in images)
 
 
 def test_no_more_than_asked_for_and_all_labels_of_two_components_first():
@@ -128,3 +130,53 @@ def test_a_likelihood_that_tells_the_labels_apart_has_no_image():
 
     found = fwbq.evidence(f, fwbq.Gaussian([0.0, 0.0], np.eye(2)), n=60, rng=0, progress=False)
     assert len(found.modes) == 1
+
+
+def weighted_mixture(rng, *, logit):
+    """Return the log likelihood of a mixture with means a and b and the weight w of the first, or its logit."""
+    y = np.where(rng.uniform(size=40) < 0.3, -2.0, 2.0) + 0.7 * rng.normal(size=40)
+
+    def f(x):
+        w = 1.0 / (1.0 + np.exp(-x[:, 2])) if logit else x[:, 2]
+        parts = [stats.norm.logpdf(y[None], x[:, [k]], 0.7) for k in (0, 1)]
+        with np.errstate(divide="ignore"):
+            return np.sum(np.logaddexp(np.log(w)[:, None] + parts[0], np.log1p(-w)[:, None] + parts[1]), axis=1)
+
+    return f
+
+
+def grid_evidence(f, side):
+    """The log evidence under normal means of width 3 and a uniform weight, by a grid."""
+    a = np.linspace(-6.0, 6.0, side)
+    u = (np.arange(side // 4) + 0.5) / (side // 4)
+    x = np.stack(np.meshgrid(a, a, u, indexing="ij"), axis=-1).reshape(-1, 3)
+    logs = np.concatenate([f(part) for part in np.array_split(x, 40)]) + stats.norm.logpdf(x[:, :2], 0.0, 3.0).sum(
+        axis=1
+    )
+    return float(logsumexp(logs) + 2.0 * np.log(a[1] - a[0]) - np.log(len(u)))
+
+
+def test_a_weight_is_reflected_when_labels_are_exchanged():
+    f = weighted_mixture(np.random.default_rng(0), logit=False)
+    truth = grid_evidence(f, 81)
+    assert abs(truth - grid_evidence(f, 61)) < 1e-3
+    prior = fwbq.Product([stats.norm(0.0, 3.0), stats.norm(0.0, 3.0), stats.uniform()])
+    found = fwbq.evidence(f, prior, n=100, rng=0)
+    assert len(found.modes) == 2
+    a, b = (mode.place for mode in found.modes)
+    np.testing.assert_allclose([a[0], a[1], a[2]], [b[1], b[0], 1.0 - b[2]], atol=1e-6)
+    assert abs(found.log_evidence - truth) < max(4.0 * found.sd, 2e-3)
+    assert found.sd < 0.1
+
+
+def test_without_a_prior_the_logit_of_a_weight_is_reflected():
+    f = weighted_mixture(np.random.default_rng(0), logit=True)
+
+    def joint(x):
+        jacobian = -np.logaddexp(0.0, x[:, 2]) - np.logaddexp(0.0, -x[:, 2])
+        return f(x) + stats.norm.logpdf(x[:, :2], 0.0, 3.0).sum(axis=1) + jacobian
+
+    truth = grid_evidence(weighted_mixture(np.random.default_rng(0), logit=False), 81)
+    found = fwbq.evidence(joint, dim=3, start=[-1.0, 1.0, 0.0], n=120, rng=0)
+    assert len(found.modes) == 2
+    assert abs(found.log_evidence - truth) < max(4.0 * found.sd, 2e-3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -32,6 +33,8 @@ _MOST_ROUNDING = 1e-3
 class Exchange:
     """A permutation of the user's parameters as a map of the run's own coordinates: z to shift + turn z.
 
+    One of them may be reflected: the weight w of a mixture of two becomes 1 - w when its labels are exchanged.
+
     Attributes
     ----------
     shift : (d,) array
@@ -58,7 +61,8 @@ def exchanges(chart: Chart, most: int) -> list[Exchange]:
     """Return up to `most` exchanges of parameters that leave the prior as it is, the likelier ones first.
 
     First all labels of two components at once, with the parameters of one next to each other (a1, k1, a2, k2) or those
-    of one kind (a1, a2, k1, k2); then single pairs, then two of these at a time.
+    of one kind (a1, a2, k1, k2), and perhaps a weight before or after them, which is reflected; then single pairs, also
+    with a weight among three or four parameters; then two pairs at a time.
     """
     d = chart.dim
     if d < 2 or most < 1 or chart.discrete:
@@ -66,31 +70,56 @@ def exchanges(chart: Chart, most: int) -> list[Exchange]:
     z = np.random.default_rng(0).standard_normal((_TRIED, d))
     found: dict[tuple[int, ...], Exchange] = {}
 
-    def tried(*swap: tuple[int, int]) -> bool:
+    def tried(*swap: tuple[int, int], weight: int | None = None) -> bool:
         order = np.arange(d)
         for i, j in swap:
             order[i], order[j] = j, i
-        exchange = None if len(found) >= most else _exchange(chart, order, z)
+        exchange = None if len(found) >= most else _exchange(chart, order, weight, z)
         if exchange is not None:
-            found.setdefault(tuple(order.tolist()), exchange)
+            found.setdefault((*order.tolist(), -1 if weight is None else weight), exchange)
         return exchange is not None
 
     if d % 2 == 0 and d > 2:
-        tried(*((i, i + d // 2) for i in range(d // 2)))
-        tried(*((i, i + 1) for i in range(0, d, 2)))
+        for labels in _labels(range(d)):
+            tried(*labels)
+    if d % 2 == 1 and d > 3:
+        for weight in (d - 1, 0):
+            for labels in _labels([i for i in range(d) if i != weight]):
+                tried(*labels, weight=weight)
     alike = [pair for pair in combinations(range(d), 2) if tried(pair)]
+    if d in (3, 4):
+        # Two components that differ in one parameter, their weight, and perhaps one that they share.
+        for weight in range(d - 1, -1, -1):
+            for pair in combinations([i for i in range(d) if i != weight], 2):
+                tried(pair, weight=weight)
     for a, b in combinations(alike, 2):
         if not set(a) & set(b):
             tried(a, b)
     return list(found.values())
 
 
-def _exchange(chart: Chart, order: NDArray[np.intp], z: Array) -> Exchange | None:
-    """Return the map of a permutation if it is affine and leaves the prior as it is at points z (k, d)."""
+def _labels(rows: Sequence[int]) -> list[list[tuple[int, int]]]:
+    """Return the two ways in which an even number of parameters may belong to two components."""
+    half = len(rows) // 2
+    return [list(zip(rows[:half], rows[half:], strict=True)), list(zip(rows[::2], rows[1::2], strict=True))]
+
+
+def _exchange(chart: Chart, order: NDArray[np.intp], weight: int | None, z: Array) -> Exchange | None:
+    """Return the map of a permutation if it is affine and leaves the prior as it is at points z (k, d).
+
+    A `weight` is reflected: where there is a prior at its median, which takes w to 1 - w if the prior is symmetric, and
+    without one at zero, for its logit.
+    """
     d = chart.dim
 
     def moved(points: Array) -> Array:
-        return np.asarray(chart.from_user(chart.to_user(points)[:, order]))
+        x = chart.to_user(points)[:, order]
+        if weight is not None and not chart.has_prior:
+            x[:, weight] = -x[:, weight]
+        out = np.array(chart.from_user(x))
+        if weight is not None and chart.has_prior:
+            out[:, weight] = -out[:, weight]
+        return out
 
     with np.errstate(all="ignore"):
         corners = moved(np.vstack([np.zeros(d), np.eye(d)]))
@@ -103,7 +132,9 @@ def _exchange(chart: Chart, order: NDArray[np.intp], z: Array) -> Exchange | Non
         before, after = chart.log_prior(z), chart.log_prior(images)
         same = np.max(np.abs(after - before)) < _ROUNDING * (1.0 + np.abs(before).max())
         volume = abs(np.linalg.slogdet(exchange.turn)[1]) < 1e-6
-    return exchange if affine and same and volume else None
+        # Twice is nothing: not so where a reflected coordinate is a mixture of parameters that are correlated.
+        twice = np.max(np.abs(exchange(exchange(z)) - z)) < 1e-6 * size
+    return exchange if affine and same and volume and twice else None
 
 
 def images(climbs: Climbs, data: Data, n: int) -> list[tuple[Exchange, Array]] | None:
