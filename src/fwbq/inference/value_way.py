@@ -18,7 +18,6 @@ from .doubts.inflation import Predictions
 from .doubts.starts import Starts
 from .draws import Draws, Region
 from .modes import Mode
-from .proposers.ascent import Top
 from .proposers.climbs import Climbs
 from .proposers.curvature import Curvature
 from .proposers.exchange import Exchange, compare, images
@@ -114,22 +113,24 @@ class ValueWay:
             return None
         if not self.curvatures or self.curvatures[-1].ended:
             mode = self._unmeasured(known)
-            cost = Curvature.cost(self.chart.dim)
-            left = self.settings.n - len(known)
-            kept = 3 * self._reserve // 4
-            if mode is None or left < cost + kept:
+            left = self.settings.n - len(known) - 3 * self._reserve // 4
+            if mode is None:
                 return None
-            self.curvatures.append(Curvature.at(mode, min(left - kept, 3 * cost)))
+            # Of an exchanged mode all is known but whether it is there: a pair on every axis is enough.
+            cost = Curvature.cost(self.chart.dim) if mode.climbs else 2 * self.chart.dim + 1
+            if left < cost:
+                return None
+            self.curvatures.append(Curvature.at(mode, min(left, 3 * cost if mode.climbs else cost)))
         return Proposal("curvature", self.curvatures[-1].propose())
 
     def _unmeasured(self, known: Data) -> Mode | None:
-        """Return a mode that a climb has found and whose curvature is not measured; None where there is none.
+        """Return a mode whose curvature is not measured; None where there is none.
 
         A draw far above the top is one too.
         """
         measured = [curvature.mode.peak.centre for curvature in self.curvatures]
         for mode in self.climbs.modes:
-            if mode.climbs and not any(np.array_equal(mode.peak.centre, place) for place in measured):
+            if not any(np.array_equal(mode.peak.centre, place) for place in measured):
                 return mode
         if self.draws is None:
             return None
@@ -188,20 +189,23 @@ class ValueWay:
 
     def _is_open(self, surrogate: Surrogate) -> bool:
         """Whether quadrature leaves so much open, in many dimensions, that draws are worth more."""
-        if not self.climbs.modes or not any(curvature.ended for curvature in self.curvatures):
+        if not any(curvature.ended and np.isfinite(curvature.value) for curvature in self.curvatures):
             return False
         seed = self.settings.seed("error", self.rounds)
         return known_error(surrogate, surrogate.nodes, self.inflation, seed) > TUNING.judge.open
+
+    def _has_region(self, mode: Mode) -> bool:
+        return self.draws is not None and any(region.top.holds(mode.peak.centre) for region in self.draws.regions)
 
     def _draw(self, data: Data) -> Proposal:
         """Return the next draws, from around every mode."""
         if self.draws is None:
             self.draws = Draws(self.chart, self.settings, gradients=False)
-        tops = {curvature.mode.peak.centre.tobytes(): curvature.top for curvature in self.curvatures if curvature.ended}
+        tops = {each.mode.peak.centre.tobytes(): each.top for each in self.curvatures if np.isfinite(each.value)}
         for mode in self.climbs.modes:
-            if not any(region.top.holds(mode.peak.centre) for region in self.draws.regions):
-                gaussian = Top(mode.peak.centre, mode.peak.constant, np.zeros(self.chart.dim), mode.root)
-                self.draws.regions.append(Region(tops.get(mode.peak.centre.tobytes(), gaussian), mode.climbs))
+            top = tops.get(mode.peak.centre.tobytes())
+            if top is not None and not self._has_region(mode):
+                self.draws.regions.append(Region(top, mode.climbs))
         self.rounds += 1
         return self.draws.propose(data)
 
@@ -382,7 +386,8 @@ class ValueWay:
         if self.draws is not None:
             apart = self.climbs.apart(data.evaluated)
             starts = max(terms.doubts.get(Starts.sentence, 0.0), apart)
-            judged = self.draws.judge(data, starts, confirmed=apart == 0.0)
+            confirmed = apart == 0.0 and all(self._has_region(mode) for mode in self.climbs.modes)
+            judged = self.draws.judge(data, starts, confirmed=confirmed)
         if judged is None:
             return quadrature, reason
         change = abs(judged.terms.log_evidence - terms.log_evidence)
