@@ -332,7 +332,8 @@ def test_no_arguments_are_a_request_for_help(capsys, arguments):
 
 
 @pytest.mark.parametrize(
-    "command", [[], ["demo"], ["integrate"], ["evidence"], ["rule"], ["select"], ["network"], ["thin"], ["paper"], ["data"]]
+    "command",
+    [[], ["demo"], ["integrate"], ["evidence"], ["rule"], ["select"], ["network"], ["thin"], ["paper"], ["data"]],
 )
 def test_flags_take_no_value(command, capsys):
     assert run([*command, "--help"]) == 0
