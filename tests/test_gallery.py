@@ -56,3 +56,29 @@ def test_hare_and_lynx(run, capsys):
     for name, (value, sd) in page["sampled"].items():
         assert sd < 0.1
         assert abs(value - table["log evidence"][name]) < 4 * np.hypot(sd, table["sd"][name])
+
+
+def test_bayes_factors_of_pymc_models(run, capsys):
+    pytest.importorskip("pymc")
+    page, text = run("plot_bayes_factors_pymc.py"), prose("plot_bayes_factors_pymc.py")
+    table = page["table"]
+    assert table.round(3).to_string() in capsys.readouterr().out
+
+    assert table["success"].all()
+    error = (table["fwbq"] - table["exact"]).abs()
+    assert error.max() < said(r"an error below ([\d.]+),", text)
+    assert (error < 4 * table["sd"]).all()
+    assert table["evaluations"].max() <= said(r"With (\d+) evaluations or fewer", text)
+    assert (table["SMC evaluations"] / table["evaluations"]).min() > said(r"SMC takes more than (\d+) times", text)
+    ten = table.loc["all ten"]
+    assert abs(ten["SMC"] - ten["exact"]) > 2 * ten["SMC sd"]
+    factors = {
+        ("weight and power", "all ten"): r"is about (\d+) times as probable\.",
+        ("hospitals differ", "hospitals alike"): r"is about (\d+) times as probable as one risk",
+    }
+    for (first, second), pattern in factors.items():
+        stated = np.log(said(pattern, text))
+        # A factor written with one or two digits is right to 6 %.
+        assert abs(stated - table["exact"][first] + table["exact"][second]) < 0.06
+        sd = np.hypot(table["sd"][first], table["sd"][second])
+        assert abs(stated - table["fwbq"][first] + table["fwbq"][second]) < 0.06 + 4 * sd
