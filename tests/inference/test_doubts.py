@@ -41,7 +41,8 @@ def test_every_doubt_has_a_name_among_the_parts_and_a_sentence():
 
 def test_a_smooth_likelihood_leaves_nothing_unseen():
     run = told(narrow, 40)
-    assert run.result().error_parts["unseen"] == 0.0
+    # Below what double precision leaves open of the log evidence: two processes differ by rounding.
+    assert run.result().error_parts["unseen"] < run.result().error_parts["rounding"]
     assert all(doubt.doubt(case(run)) == 0.0 for doubt in DOUBTS)
 
 
