@@ -41,9 +41,10 @@ def test_every_doubt_has_a_name_among_the_parts_and_a_sentence():
 
 def test_a_smooth_likelihood_leaves_nothing_unseen():
     run = told(narrow, 40)
-    # Below what double precision leaves open of the log evidence: two processes differ by rounding.
-    assert run.result().error_parts["unseen"] < run.result().error_parts["rounding"]
-    assert all(doubt.doubt(case(run)) == 0.0 for doubt in DOUBTS)
+    # Below what double precision leaves open of the log evidence: the processes with and without a noise differ by it.
+    rounding = run.result().error_parts["rounding"]
+    assert run.result().error_parts["unseen"] < rounding
+    assert all(doubt.doubt(case(run)) < rounding for doubt in DOUBTS)
 
 
 def test_a_result_says_its_doubts_in_words():
