@@ -601,6 +601,10 @@ class TiltNumbers:
     explained: float = 0.9
     #: Least change of the log density, over a standard deviation of the posterior, that is called a mistake.
     least: float = 0.1
+    #: Least cosine of the vectors that the nearer and the farther half of the points find. With right gradients of a
+    #: pharmacokinetic model it was 0.16 where all else spoke for a mistake, with a Jacobian missing 0.99. Of 15 runs on
+    #: five models with right gradients one was warned of without it and none with it; with one missing 4 and 3.
+    same: float = 0.9
     #: Root mean square of what then remains unexplained, at most. It was 0.005 to 0.06 where a Jacobian was missing in
     #: logistic regressions and log scales, and 0.2 to 12 at the kinks of Laplace densities, which tens of gradients do
     #: not show.

@@ -5,7 +5,7 @@ import pytest
 
 from fwbq._whitening import Whitening
 from fwbq.inference.gradients.surrogate import GradientSurrogate, Rows, Shape
-from fwbq.inference.gradients.tilt import warn_of_tilt
+from fwbq.inference.gradients.tilt import _same, warn_of_tilt
 
 
 def skewed(x):
@@ -41,3 +41,15 @@ def test_a_missing_jacobian_is_found(d):
 
 def test_nothing_is_said_of_few_points():
     assert not warn_of_tilt(fitted(skewed, 3, 13, change=-1.0))
+
+
+def test_a_vector_that_is_missing_is_the_same_near_and_far():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 3))
+    c = np.array([1.0, -2.0, 0.5])
+    assert _same(x, x @ c + 1e-3 * rng.normal(size=60), np.eye(3)) > 0.999
+    # Far out only, as where a process extrapolates: near points find noise, in any direction.
+    far = np.sum(x**2, axis=1) > np.median(np.sum(x**2, axis=1))
+    only_far = np.where(far, x @ c, 1e-3 * x @ np.array([2.0, 1.0, 0.0]))
+    assert abs(_same(x, only_far, np.eye(3))) < 0.1
+    assert _same(x, np.zeros(60), np.eye(3)) == 0.0
