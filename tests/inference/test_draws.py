@@ -153,3 +153,20 @@ def test_a_process_of_values_is_that_of_values_and_gradients_without_the_gradien
     left_out = process.predict(z, process.without([np.array([2, 7])]))[:, 0]
     K = K[np.ix_(rest, rest)]
     np.testing.assert_allclose(left_out, cross[:, rest] @ np.linalg.solve(K, y[rest]), rtol=1e-6, atol=1e-8)
+
+
+def test_a_function_that_fails_far_out_is_asked_there_once():
+    f, truth, start = regression()
+    run = EvidenceRun(n=300, rng=0, start=start)
+    around = 0
+    while run.n_evaluations + around < 300:
+        x = run.ask(300 - run.n_evaluations - around)
+        if run._batch.proposal.proposer == "around":
+            run.skip(x)
+            around += len(x)
+        else:
+            run.tell(x, f(x))
+    assert around == 4
+    assert run._way.climbs.around == {}
+    found = run.result()
+    assert abs(found.log_evidence - truth) < 4.0 * found.sd

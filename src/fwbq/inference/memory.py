@@ -195,6 +195,7 @@ def _value_recall(way: ValueWay, content: dict[str, Any], data: Data) -> None:
         starts=register["starts"],
         vain=register["vain"],
         around=register["around"],
+        surrounded=register["surrounded"],
     )
     way.probes.asked = [(float(width), array(z)) for width, z in content["probes"]]
     way.predictions.squares = [(float(square), float(weight)) for square, weight in content["predictions"]]

@@ -128,7 +128,7 @@ class ValueWay:
 
         A draw far above the top is one too.
         """
-        measured = [curvature.mode.peak.centre for curvature in self.curvatures]
+        measured = [place for each in self.curvatures for place in (each.began, each.mode.peak.centre)]
         for mode in self.climbs.modes:
             if not any(np.array_equal(mode.peak.centre, place) for place in measured):
                 return mode
@@ -145,7 +145,7 @@ class ValueWay:
 
     def _around(self, known: Data) -> Proposal | None:
         """Return points far around the top, in random directions, once its curvature is measured."""
-        if self.climbs.around or not self.curvatures or not self.climbs.modes:
+        if self.climbs.surrounded or not self.curvatures or not self.climbs.modes:
             return None
         top = self.curvatures[0].top
         rng = np.random.default_rng(self.settings.seed("spread", 1))
@@ -285,8 +285,8 @@ class ValueWay:
                 around[part] = climb.further and self.rounds > 0
                 first += size
         elif proposal.proposer == "around":
-            first = len(known)
-            self.climbs.around = {first + k: -1 for k in range(int(told.sum()))}
+            self.climbs.surrounded = True
+            self.climbs.around = {len(known) + k: -1 for k in range(int(told.sum()))}
         elif proposal.proposer == "exchange":
             asked = self.images or []
             compare(self.climbs, [asked[row][0] for row in np.flatnonzero(told)], known, z, ell)

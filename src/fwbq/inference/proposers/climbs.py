@@ -69,6 +69,7 @@ class Climbs:
         self._vain = 0  # climbs from deep starts that ended on known ground
         self._exchanges: list[Exchange] = []  # under which the likelihood does not change
         self.around: dict[int, int] = {}  # rows of points far around the top, with the climbs from them, or -1
+        self.surrounded = False  # whether these points were asked for; the function may have failed there
 
     def register(self) -> dict[str, Any]:
         """Return what is known beside the climbs themselves, as `restore` takes it; climbs by their numbers."""
@@ -80,6 +81,7 @@ class Climbs:
             "starts": self._starts,
             "vain": self._vain,
             "around": list(self.around.items()),
+            "surrounded": self.surrounded,
         }
 
     def restore(
@@ -91,8 +93,10 @@ class Climbs:
         starts: list[int] | None,
         vain: int,
         around: list[tuple[int, int]],
+        surrounded: bool,
     ) -> None:
         """Take in what `register` returned."""
+        self.surrounded = surrounded
         self.around = {int(row): int(number) for row, number in around}
         self.modes, self._exchanges, self.finished, self._vain = modes, exchanges, finished, vain
         self._racing = [self.each[number] for number in racing]
