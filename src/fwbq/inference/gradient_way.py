@@ -254,6 +254,24 @@ class GradientWay:
         return 2 * sum(known) >= len(known)
 
     @property
+    def confirmed(self) -> bool:
+        """Whether the modes are believed: in many dimensions one climb alone may have ended in a false basin.
+
+        Either most further climbs ended at modes, or two climbs ended at one of them and most climbs at some
+        top, be it a lower one that holds nothing of the mass. A further climb that went on as a full one is that one.
+        """
+        if self.apart == 0.0:
+            return True
+        ended = [ascent for ascent in self.ascents if ascent.top is not None and np.isfinite(ascent.top.value)]
+        full = [ascent for ascent in ended if not ascent.further]
+        begun = {ascent.rows[0] for ascent in full}
+        further = [ascent.top for ascent in ended if ascent.further and ascent.highest not in begun]
+        tops = [ascent.top for ascent in full if ascent.top is not None and ascent.top.decrement < 1.0]
+        back = sum(any(top.holds(end.place) for top in tops) for end in further if end is not None)
+        twice = any(region.climbs > 1 for region in self.regions)
+        return twice and 2 * (len(tops) + back) > len(full) + len(further)
+
+    @property
     def apart(self) -> float:
         """How far apart climbs end, in natural logarithms, where most of the further ones ended at no mode: else zero.
 
@@ -264,11 +282,6 @@ class GradientWay:
         best = max(region.top.value for region in self.regions)
         gaps = [best - end.value for end in self._ends if np.isfinite(end.value)]
         return max(1.0, float(np.median(gaps))) if gaps else 1.0
-
-    @property
-    def confirmed(self) -> bool:
-        """Whether two climbs ended at one mode; in many dimensions one alone may have ended in a false basin."""
-        return self.apart == 0.0 or any(region.climbs > 1 for region in self.regions)
 
     # Concluding
 

@@ -102,7 +102,7 @@ def moments(surrogate: GradientSurrogate, cell: Cell, whitening: Whitening, seed
     for child in seed.spawn(2):
         nodes = draw(within(surrogate, cell), around(whitening), TUNING.judge.nodes // 2, 1, child)
         w, _ = _tempered(nodes.log_ratio)
-        held = 1.0 / float(np.sum(w * w))
+        held = nodes.effective * len(w)
         trust = held / (held + 2.0 * len(whitening.centre))
         mean = w @ nodes.points
         shifted = nodes.points - mean
