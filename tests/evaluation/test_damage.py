@@ -206,8 +206,11 @@ def f(x):
 def test_a_journal_of_the_first_format_gets_checksums_and_goes_on(tmp_path):
     path = tmp_path / "run.db"
     old_journal(path)
-    with pytest.raises(
-        JournalError, match=r"knew functions by their names only: if f is unchanged, pass tag='module:f'"
+    with (
+        pytest.warns(RuntimeWarning, match="begun by an older version of fwbq, which kept no checksums"),
+        pytest.raises(
+            JournalError, match=r"knew functions by their names only: if f is unchanged, pass tag='module:f'"
+        ),
     ):
         Evaluator(f, 1, journal=path)
     for _ in range(2):
@@ -222,6 +225,8 @@ def test_a_journal_of_the_first_format_gets_checksums_and_goes_on(tmp_path):
 def test_values_of_an_unknown_function_are_not_taken_for_those_of_another(tmp_path):
     path = tmp_path / "run.db"
     old_journal(path)
+    with pytest.warns(RuntimeWarning, match="older version"):
+        Journal(path, None).close()
     with Journal(path, None) as journal:
         assert Evaluator(f, 1, journal=journal)(X).n_new == len(X)  # which function the old values are of is not known
         assert Evaluator(f, 1, journal=journal)(X).n_new == 0

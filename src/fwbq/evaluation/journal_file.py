@@ -151,6 +151,11 @@ class JournalFile:
                 self._upgrade(connection)
             # A write that changes nothing: a read-only file is found out now, not with the first result.
             connection.execute("UPDATE meta SET value = value")
+        if 0 < version < _FORMAT:
+            _warnings.warn(
+                f"journal {str(self.path)!r} was begun by an older version of fwbq, which kept no checksums: its "
+                "values were taken as they are, and have checksums from now on"
+            )
         self._check()
         with self.explained("cannot be read"):
             stored = dict(self.connection().execute("SELECT key, value FROM meta"))

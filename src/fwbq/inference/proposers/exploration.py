@@ -100,7 +100,7 @@ def deciding_points(
     rng = np.random.default_rng(seed)
     supposed = Supposed.under(surrogate, log_evidence, rng)
     candidates = supposed.coordinates.back(supposed.centres[rng.permutation(TUNING.sizes.pairs)[: TUNING.sizes.rough]])
-    left = supposed.rows(~supposed.contradicted(*known).any(axis=0))
+    left = supposed.rows(np.asarray(~supposed.contradicted(*known).any(axis=0)))
     # A value as high as a supposed mode would make it must be a surprise.
     decided = left.contradicted(candidates, surrogate.surprising(candidates))
     chosen: list[int] = []
