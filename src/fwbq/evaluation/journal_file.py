@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import sqlite3
+import stat
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -108,6 +109,9 @@ class JournalFile:
     def _look_at_file(self, must_exist: bool) -> None:
         """Refuse what SQLite would misread, before it can touch it."""
         try:
+            mode = self.path.stat().st_mode
+            if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # a pipe would be waited for
+                raise JournalError(f"journal {str(self.path)!r} is a device or a pipe, not a file; name another")
             with self.path.open("rb") as file:
                 head = file.read(18)
                 size = file.seek(0, os.SEEK_END)
