@@ -69,3 +69,40 @@ def test_ctrl_c_ends_at_once_and_says_what_is_kept(tmp_path, workers, dask, grou
     assert count == int(workers) or dask  # the code of f travels with every call there, and each is a first one
     kept = f"{count} evaluation{'s are' if count != 1 else ' is'} finished and kept in the journal 'run.db'"
     assert said.strip() == f"fwbq: interrupted: {kept}: run the same again to go on from there"
+
+
+#: Its fourth call catches every exception and goes on.
+DEAF = """
+import time
+import numpy as np
+
+calls = []
+
+def f(x):
+    calls.append(x)
+    while len(calls) > 3:
+        try:
+            time.sleep(60.0)
+        except BaseException:
+            pass
+    return float(np.exp(-x[0] ** 2))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="signals to a group of processes are of POSIX")
+def test_ctrl_c_ends_a_function_that_does_not_answer(tmp_path):
+    (tmp_path / "deaf.py").write_text(DEAF)
+    arguments = ["integrate", "deaf:f", "--measure", "norm(0, 1)", "--scalar", "--n", "20", "--journal", "run.db"]
+    run = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, *arguments], cwd=tmp_path, stderr=subprocess.PIPE, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+    while finished(tmp_path / "run.db") < 3:
+        assert run.poll() is None
+        time.sleep(0.05)
+    os.killpg(run.pid, signal.SIGINT)
+    _, said = run.communicate(timeout=50.0)  # the function would go on for ever
+    assert run.returncode == 130
+    assert said.startswith("fwbq: interrupted: the function did not end when it was asked to")
+    assert "kept where --journal names a file" in said
+    assert finished(tmp_path / "run.db") == 3

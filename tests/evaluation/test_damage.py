@@ -1,6 +1,7 @@
 """A journal on a bad disk: what was changed is never used; and journals from before there were checksums."""
 
 import hashlib
+import os
 import sqlite3
 import warnings
 
@@ -206,8 +207,11 @@ def f(x):
 def test_a_journal_of_the_first_format_gets_checksums_and_goes_on(tmp_path):
     path = tmp_path / "run.db"
     old_journal(path)
-    with pytest.raises(
-        JournalError, match=r"knew functions by their names only: if f is unchanged, pass tag='module:f'"
+    with (
+        pytest.warns(RuntimeWarning, match="begun by an older version of fwbq, which kept no checksums"),
+        pytest.raises(
+            JournalError, match=r"knew functions by their names only: if f is unchanged, pass tag='module:f'"
+        ),
     ):
         Evaluator(f, 1, journal=path)
     for _ in range(2):
@@ -222,7 +226,18 @@ def test_a_journal_of_the_first_format_gets_checksums_and_goes_on(tmp_path):
 def test_values_of_an_unknown_function_are_not_taken_for_those_of_another(tmp_path):
     path = tmp_path / "run.db"
     old_journal(path)
+    with pytest.warns(RuntimeWarning, match="older version"):
+        Journal(path, None).close()
     with Journal(path, None) as journal:
         assert Evaluator(f, 1, journal=journal)(X).n_new == len(X)  # which function the old values are of is not known
         assert Evaluator(f, 1, journal=journal)(X).n_new == 0
         assert Evaluator(f, 1, journal=journal, series="")(X).n_new == 0  # but the caller may vouch for it
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("pipes with a name are of POSIX")
+    os.mkfifo(tmp_path / "run.db")
+    for path in (tmp_path / "run.db", os.devnull):
+        with pytest.raises(JournalError, match="is a device or a pipe, not a file; name another"):
+            Journal(path, {"function": "exp"})

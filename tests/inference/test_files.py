@@ -210,3 +210,38 @@ def test_threads_never_get_the_same_point():
     with ThreadPoolExecutor(4) as pool:
         points = [point for seen in pool.map(work, range(4)) for point in seen]
     assert len(points) == len(set(points)) == run.n_evaluations
+
+
+def replaced(content, path, value):
+    """Replace an entry of nested lists, records and lists of pairs."""
+    for key in path[:-1]:
+        content = dict(content)[key] if isinstance(key, str) and isinstance(content, list) else content[key]
+    content[path[-1]] = value
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("scale",), [1.0, 1.0]),
+        (("memory", "climbs", 0, "ended"), None),
+        (("memory", "climbs", 0, "spent"), 2.5),
+        (("memory", "surrogate", "kind"), "cubic"),
+        (("memory", "surrogate", "fitted_at"), float("inf")),
+        (("memory", "surrogate", "whitening", "root"), 3.0),
+        (("memory", "surrogate", "whitening", "root"), {"columns": [[1.0]]}),
+        (("memory", "surrogate", "whitening", "centre"), [[0.0, 1.0]]),
+        (("memory", "register", "modes", 0, "peak", "slope"), "nan"),
+        (("memory", "register", "modes", 0, "peak", "centre"), [0.0]),
+    ],
+)
+def test_what_has_another_shape_or_type_is_refused_under_a_valid_checksum(tmp_path, path, value):
+    file = tmp_path / "run.json"
+    run = go_on(
+        fwbq.EvidenceRun(fwbq.Gaussian([0.0, 0.0], np.eye(2)), n=40, rng=0), lambda x: -np.sum(x**2, axis=1), 30
+    )
+    run.save(file)
+    content = _files.unsealed(json.loads(file.read_text()))
+    replaced(content, path, value)
+    file.write_text(_files.seal(content))
+    with pytest.raises(ValueError, match=r"run.json' is damaged"):
+        fwbq.EvidenceRun.load(file)

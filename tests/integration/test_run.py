@@ -430,3 +430,16 @@ def test_a_kernel_that_was_given_is_not_made_rougher():
     x = run.ask(60)
     assert len(x) < 60
     assert run.reason is fwbq.Reason.RANK
+
+
+def test_points_that_the_caller_changes_change_nothing():
+    def run(change):
+        run = fwbq.Integration(fwbq.Gaussian([0.0, 0.0], np.eye(2)), rng=0)
+        for _ in range(3):
+            x = run.ask(8)
+            run.tell(x, np.exp(np.sin(x[:, 0])))
+            if change:
+                x[:] = 0.0
+        return run.result()
+
+    assert run(True).mean == run(False).mean

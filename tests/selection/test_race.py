@@ -686,3 +686,11 @@ def test_many_models_are_judged_first_when_something_can_be_decided(monkeypatch)
     np.testing.assert_array_equal(many.evidences.scale, few.evidences.scale)
     # A run that ends before that says what it knows.
     assert [stage.n for stage in run(models, n=40, budget=24).stages] == [8]
+
+
+def test_more_values_than_a_process_can_be_fitted_to_are_refused_with_the_remedy():
+    def never(x):
+        raise AssertionError("the function was called")
+
+    with pytest.raises(ValueError, match=r"`n` must be at most 2500 without gradients, got 5000: .*gradient=True"):
+        fwbq.compare_models({"a": fwbq.Model(never, fwbq.Gaussian([0.0], [[1.0]]))}, n=5000)

@@ -15,7 +15,15 @@ from typer.core import TyperCommand, TyperGroup
 from .. import __version__
 from . import outputs
 from .console import in_flags, say
+from .interruption import ending_unanswered
 
+#: Exit code of a command that was interrupted, as of every program that SIGINT ends.
+_INTERRUPTED = 130
+#: What is said where a function goes on after Ctrl-C.
+_UNANSWERED = (
+    "interrupted: the function did not end when it was asked to, and was left; what had finished is kept where "
+    "`journal` names a file: run the same again to go on from there"
+)
 #: Longest text of an error: a sentence or two are read, a cell of ten megabytes that was quoted in it is not.
 _LONGEST = 1000
 
@@ -120,14 +128,17 @@ def run(arguments: Sequence[str]) -> int:
     flags = _flags(arguments)
     warnings.showwarning = lambda message, *_, **__: _write(f"note: {message}", flags)
     try:
-        outcome = app(
-            args=list(arguments), prog_name="fwbq", standalone_mode=False, obj=shlex.join(["fwbq", *arguments])
-        )
+        with ending_unanswered(lambda: _fail(_UNANSWERED, _INTERRUPTED, flags)):
+            outcome = app(
+                args=list(arguments), prog_name="fwbq", standalone_mode=False, obj=shlex.join(["fwbq", *arguments])
+            )
         return int(outcome) if isinstance(outcome, int) else 0
     except KeyboardInterrupt:
-        return _fail("interrupted", 130)
+        return _fail("interrupted", _INTERRUPTED)
     except _Interrupted as stop:
-        return _fail(": ".join(["interrupted", *getattr(stop.__cause__, "__notes__", ())]).rstrip("."), 130, flags)
+        return _fail(
+            ": ".join(["interrupted", *getattr(stop.__cause__, "__notes__", ())]).rstrip("."), _INTERRUPTED, flags
+        )
     except Exception as error:
         if debug:
             raise
@@ -161,7 +172,7 @@ def _report(error: Exception, flags: dict[str, str]) -> int:
     if isinstance(error, typer.Exit):
         return int(error.exit_code)
     if isinstance(error, typer.Abort):
-        return _fail("interrupted", 130)
+        return _fail("interrupted", _INTERRUPTED)
     if hasattr(error, "format_message"):  # wrong usage, told by the parser
         context = getattr(error, "ctx", None)
         hint = f" (see {context.command_path} --help)" if context is not None else ""

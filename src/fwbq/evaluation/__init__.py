@@ -1,12 +1,13 @@
 """Calling the integrand: one point or many at a time, on executors, with a journal that survives a crash."""
 
-from .calls import find_out_at_once
+from .calls import find_out_at_once, is_calling
 from .entry import entry
 from .evaluation import Evaluation
 from .evaluations import Evaluations
 from .evaluator import Evaluator, evaluating, what_is_kept
 from .executors import checked_executor
 from .failures import EvaluationError
+from .interruption import heard
 from .journal import Journal
 from .journal_file import JournalError
 from .ordered import in_order
@@ -28,7 +29,9 @@ __all__ = [
     "find_out_at_once",
     "function_identity",
     "function_tag",
+    "heard",
     "in_order",
+    "is_calling",
     "pool",
     "what_is_kept",
 ]

@@ -10,6 +10,7 @@ from concurrent.futures import Executor
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
+from .interruption import heard
 from .pool import pool
 
 P = ParamSpec("P")
@@ -66,7 +67,8 @@ def entry(function: Callable[P, T]) -> Callable[P, T]:
 
 def _logged(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Call a function, and tell the log what it returned."""
-    result = function(*args, **kwargs)
+    with heard():
+        result = function(*args, **kwargs)
     _log.info("%s: %r", function.__name__, result)
     return result
 

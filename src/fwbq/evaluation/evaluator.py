@@ -23,6 +23,7 @@ from .evaluation import Evaluation
 from .evaluations import Evaluations, Returns
 from .executors import Workers, check_travels
 from .failures import EvaluationError, Failure, written
+from .interruption import heard
 from .journal import Journal, point_keys
 from .journal_file import JournalError
 from .known import Known
@@ -351,7 +352,8 @@ def evaluating(
         Evaluator(f, dim, evaluation, progress=bar, **options) as evaluate,
     ):
         try:
-            yield evaluate
+            with heard():
+                yield evaluate
         except KeyboardInterrupt as stop:
             stop.add_note(what_is_kept(len(evaluate._known.values), evaluation.journal))
             raise

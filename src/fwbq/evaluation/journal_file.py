@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import sqlite3
+import stat
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -108,6 +109,9 @@ class JournalFile:
     def _look_at_file(self, must_exist: bool) -> None:
         """Refuse what SQLite would misread, before it can touch it."""
         try:
+            mode = self.path.stat().st_mode
+            if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # a pipe would be waited for
+                raise JournalError(f"journal {str(self.path)!r} is a device or a pipe, not a file; name another")
             with self.path.open("rb") as file:
                 head = file.read(18)
                 size = file.seek(0, os.SEEK_END)
@@ -151,6 +155,11 @@ class JournalFile:
                 self._upgrade(connection)
             # A write that changes nothing: a read-only file is found out now, not with the first result.
             connection.execute("UPDATE meta SET value = value")
+        if 0 < version < _FORMAT:
+            _warnings.warn(
+                f"journal {str(self.path)!r} was begun by an older version of fwbq, which kept no checksums: its "
+                "values were taken as they are, and have checksums from now on"
+            )
         self._check()
         with self.explained("cannot be read"):
             stored = dict(self.connection().execute("SELECT key, value FROM meta"))

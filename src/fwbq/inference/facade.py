@@ -33,6 +33,15 @@ MOST_FITTED = 2500
 _ALL_ROUNDING = 1.1
 
 
+def too_many(n: int) -> ValueError:
+    """Return the error of more evaluations than a process is fitted to."""
+    return ValueError(
+        f"`n` must be at most {MOST_FITTED} without gradients, got {n}: the time of a process grows as the cube of it, "
+        "minutes from there on. Use fewer evaluations, or return gradients (`gradient=True`), of which thousands can "
+        "be used"
+    )
+
+
 @entry
 @one_blas_thread
 def evidence(
@@ -176,11 +185,7 @@ def evidence(
     limit = _validate.count((MOST_FOR_TOL if tol else DEFAULT_N) if n is None else n, "n")
     there = len(prior.points) if isinstance(prior, Empirical) else limit
     if min(limit, there) > MOST_FITTED and tol is None and not how.gradient:
-        raise ValueError(
-            f"`n` must be at most {MOST_FITTED} without gradients, got {limit}: the time of a process grows as the "
-            "cube of it, minutes from there on. Use fewer evaluations, or return gradients (`gradient=True`), of which "
-            "thousands can be used"
-        )
+        raise too_many(limit)
     run = EvidenceRun(
         prior, n=limit, start=start, scale=scale, kernel=kernel, design=design, amplitude=amplitude,
         rng=how.seed(rng), gradient=how.gradient,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._whitening import Whitening
+from ..integration.state import require
 from .data import Data
 from .draws import Draws, Region
 from .gradient_way import GradientWay
@@ -59,6 +60,23 @@ def array(record: Any) -> Array:
     if isinstance(record, dict):
         return np.array(record["columns"], dtype=float).T
     return np.array(record, dtype=float)
+
+
+def _shaped(record: Any, dim: int, axes: tuple[int, ...]) -> Array:
+    """Return an array of which each axis has `dim` entries, and of which there may be so many."""
+    found = array(record)
+    require(found.ndim in axes and set(found.shape) <= {dim}, f"an array of shape {found.shape} is of no use")
+    require(bool(np.isfinite(found).all()), "a place or a shape is not finite")
+    return found
+
+
+def _typed(kind: type[Any], made: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a dataclass, of which truth values and whole numbers are what they should be."""
+    for field in fields(kind):
+        if field.name in made and field.type in ("bool", "int"):
+            wanted = bool if field.type == "bool" else int
+            require(type(made[field.name]) is wanted, f"{field.name.strip('_')} is of another type")
+    return made
 
 
 def record(way: ValueWay | GradientWay) -> dict[str, Any]:
@@ -128,7 +146,7 @@ def _gradient_recall(way: GradientWay, content: dict[str, Any], data: Data) -> N
 def _draws_recall(draws: Draws, content: dict[str, Any], data: Data) -> None:
     for each in content["regions"]:
         region = Region(_top(each["top"]), int(each["climbs"]))
-        region.whitening, region.shape = _whitening(each["whitening"]), Shape(**each["shape"])
+        region.whitening, region.shape = _whitening(each["whitening"], draws.chart.dim), Shape(**each["shape"])
         region.masses = [float(mass) for mass in each["masses"]]
         region.rows = int(each["rows"][0]), int(each["rows"][1])
         if each["density"] is not None:
@@ -141,14 +159,15 @@ def _density(draws: Draws, content: dict[str, Any], data: Data) -> Proposal:
     """Return the density of the last draws: its surrogate is fitted to the rows it was fitted to."""
     numbers = np.array(content["numbers"], dtype=np.intp)
     rows = draws.some_rows(data, numbers)
-    base, shape = _whitening(content["base"]), Shape(**content["shape"])
+    base, shape = _whitening(content["base"], draws.chart.dim), Shape(**content["shape"])
     surrogate = GradientSurrogate.fit(rows, np.arange(len(numbers)), base, shape)
     surrogate = replace(surrogate, radius=float(content["radius"]))
-    return Proposal(surrogate, _whitening(content["whitening"]), float(content["tau"]), float(content["log_constant"]))
+    whitening = _whitening(content["whitening"], draws.chart.dim)
+    return Proposal(surrogate, whitening, float(content["tau"]), float(content["log_constant"]))
 
 
-def _whitening(content: dict[str, Any]) -> Whitening:
-    return Whitening(array(content["centre"]), array(content["root"]))
+def _whitening(content: dict[str, Any], dim: int) -> Whitening:
+    return Whitening(_shaped(content["centre"], dim, (1,)), _shaped(content["root"], dim, (1, 2)))
 
 
 def _top(content: dict[str, Any]) -> Top:
@@ -188,7 +207,7 @@ def _value_recall(way: ValueWay, content: dict[str, Any], data: Data) -> None:
     climbs.each = [_climb(each, way) for each in content["climbs"]]
     register = {name: value for name, value in content["register"]}
     climbs.restore(
-        modes=[_mode(each) for each in register["modes"]],
+        modes=[_mode(each, way.chart.dim) for each in register["modes"]],
         exchanges=[_exchange(each) for each in register["exchanges"]],
         finished=register["finished"],
         racing=register["racing"],
@@ -209,13 +228,13 @@ def _value_recall(way: ValueWay, content: dict[str, Any], data: Data) -> None:
         _draws_recall(way.draws, content["draws"], data)
 
 
-def _quadratic(content: dict[str, Any]) -> Quadratic:
-    slope, curvature = array(content["slope"]), array(content["curvature"])
-    return Quadratic(array(content["centre"]), float(content["constant"]), slope, curvature)
+def _quadratic(content: dict[str, Any], dim: int) -> Quadratic:
+    slope, curvature = _shaped(content["slope"], dim, (1,)), _shaped(content["curvature"], dim, (2,))
+    return Quadratic(_shaped(content["centre"], dim, (1,)), float(content["constant"]), slope, curvature)
 
 
-def _mode(content: dict[str, Any]) -> Mode:
-    return Mode(_quadratic(content["peak"]), int(content["climbs"]))
+def _mode(content: dict[str, Any], dim: int) -> Mode:
+    return Mode(_quadratic(content["peak"], dim), int(content["climbs"]))
 
 
 def _curvature(content: dict[str, Any]) -> Curvature:
@@ -223,7 +242,7 @@ def _curvature(content: dict[str, Any]) -> Curvature:
     numbers = {name: content[name] for name in ("most", "tries", "pairing", "ended")}
     arrays = ("centre", "axes", "began", "slopes", "curvatures", "correlations")
     made: dict[str, Any] = {name: array(content[name]) for name in arrays}
-    return Curvature(value=float(content["value"]), **numbers, **made)
+    return Curvature(value=float(content["value"]), **_typed(Curvature, numbers), **made)
 
 
 def _exchange(content: dict[str, Any]) -> Exchange:
@@ -240,7 +259,7 @@ def _climb(content: dict[str, Any], way: ValueWay) -> Climb:
     for name in ("best", "shape", "_predicted", "_errors"):
         made[name] = array(content[name])
     made["toward"] = None if content["toward"] is None else array(content["toward"])
-    made["model"] = None if content["model"] is None else _quadratic(content["model"])
+    made["model"] = None if content["model"] is None else _quadratic(content["model"], way.chart.dim)
     made["_thetas"] = {float(bend): array(theta) for bend, theta in content["_thetas"]}
     for name in ("_falls", "_tops"):
         made[name] = [float(value) for value in content[name]]
@@ -248,7 +267,7 @@ def _climb(content: dict[str, Any], way: ValueWay) -> Climb:
         made[name] = float(content[name])
     made["height"] = None if content["height"] is None else float(content["height"])
     shape = made.pop("shape")
-    climb = Climb(**made, parts=way.settings.parts)
+    climb = Climb(**_typed(Climb, made), parts=way.settings.parts)
     climb.shape = shape
     return climb
 
@@ -258,9 +277,10 @@ def _surrogate(way: ValueWay, content: dict[str, Any], data: Data) -> Surrogate:
     known = data.evaluated.rows(slice(0, int(content["n"])))
     near = known.positive & ~known.excluded
     points, values = known.z[near], known.bounded[near]
-    whitening = _whitening(content["whitening"])
-    modes = [_mode(each) for each in content["modes"]]
+    whitening = _whitening(content["whitening"], way.chart.dim)
+    modes = [_mode(each, way.chart.dim) for each in content["modes"]]
     families = {family.name: family for family in way.settings.families}
+    require(content["kind"] in ("quadratic", "gaussian", "modes"), "its kind of mean is unknown")
     offset, basis = mean_of(content["kind"], whitening, modes, falls_off=not way.chart.discrete)
     members = tuple(
         JointProcess(points, values, whitening, offset, basis, families[name], array(theta), way.settings.amplitude)

@@ -70,6 +70,9 @@ class FoundMode:
     share: float
     climbs: int
 
+    def __post_init__(self) -> None:
+        _frozen.lock(self)
+
     def __repr__(self) -> str:
         return f"FoundMode({self.words})"
 
@@ -118,7 +121,7 @@ class Posterior(ABC):
     @property
     def weights(self) -> Array:
         """Their probabilities, (q,)."""
-        return self.nodes.weights
+        return _frozen.shown(self.nodes.weights)
 
     @property
     def effective_size(self) -> float:
@@ -128,13 +131,13 @@ class Posterior(ABC):
     @cached_property
     def mean(self) -> Array:
         """Posterior mean of the parameters, (d,)."""
-        return np.asarray(self.weights @ self.points)
+        return _frozen.readonly(self.weights @ self.points)
 
     @cached_property
     def cov(self) -> Array:
         """Posterior covariance, (d, d)."""
         shifted = self.points - self.mean
-        return np.asarray((shifted * self.weights[:, None]).T @ shifted)
+        return _frozen.readonly((shifted * self.weights[:, None]).T @ shifted)
 
     @property
     def sd(self) -> Array:

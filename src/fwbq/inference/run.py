@@ -336,7 +336,13 @@ class EvidenceRun:
         True
         """
         snapshot = files.read(path)
-        run = cls(**snapshot.settings)
+        try:
+            run = cls(**snapshot.settings)
+        except (ValueError, TypeError) as error:
+            raise ValueError(
+                f"`path` {os.fspath(path)!r} is damaged: its arguments do not fit ({error}); pass a file written by "
+                "EvidenceRun.save(path)"
+            ) from error
         run._way.reseed(snapshot.entropy)
         if snapshot.memory is None:
             run._data = files.older_data(snapshot.data, run._data.chart)
@@ -349,7 +355,7 @@ class EvidenceRun:
             return run
         try:
             run._remember(snapshot)
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
             damage = (
                 str(error) if "is damaged" in str(error) else f"is damaged: its memory does not fit ({error!r:.80})"
             )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _html, _validate
+from .. import _frozen, _html, _validate
 from .._reason import Reason
 from .._threads import one_blas_thread
 from ..kernels import Kernel
@@ -82,6 +82,9 @@ class IntegrationResult:
     success: bool = True
     model: KernelModel | None = field(default=None, repr=False)
     target: Exceedance | None = None
+
+    def __post_init__(self) -> None:
+        _frozen.lock(self)
 
     @property
     def mean(self) -> Any:

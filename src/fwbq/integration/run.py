@@ -202,7 +202,7 @@ class Integration:
         with self._lock:
             chosen = self._from_design(batch) if self._model.fixed and self._design else self._from_model(batch, more)
             self._state = self._state.with_asked(chosen)
-        return chosen
+        return np.array(chosen)  # of the caller's own: what was chosen may be kept here too
 
     def tell(self, points: ArrayLike, values: ArrayLike) -> None:
         """Add values of the integrand.

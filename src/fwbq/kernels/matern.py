@@ -211,7 +211,11 @@ class Matern52(Matern):
         return 2.5
 
     def _polynomial(self, r: Array) -> Array:
-        return 1.0 + r * (self._rate + (5.0 / 3.0) * r)
+        p = (5.0 / 3.0) * r
+        p += self._rate
+        p *= r
+        p += 1.0
+        return p
 
     def _slope(self, s: Array) -> Array:
         return s * (1.0 + (2.0 / 3.0) * s) / (1.0 + s * (1.0 + s / 3.0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Literal, get_args
 
 import numpy as np
@@ -24,6 +25,13 @@ def basis_size(kind: Basis, dim: int) -> int:
     return 1 if kind == "constant" else 1 + dim + dim * (dim + 1) // 2
 
 
+@lru_cache(maxsize=64)
+def _pairs(dim: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the pairs i < j of coordinates; finding them anew took longer than the products of a few points."""
+    i, j = np.triu_indices(dim, 1)
+    return i, j
+
+
 def basis_functions(kind: Basis, x: FloatArray) -> FloatArray:
     """Return the functions at points x (n, d), shape (n, p).
 
@@ -41,7 +49,7 @@ def basis_functions(kind: Basis, x: FloatArray) -> FloatArray:
     if kind == "quadratic":
         out[:, 1 : 1 + d] = x
         np.multiply(x, x, out=out[:, 1 + d : 1 + 2 * d])
-        i, j = np.triu_indices(d, 1)
+        i, j = _pairs(d)
         np.multiply(x[:, i], x[:, j], out=out[:, 1 + 2 * d :])
     return out
 
@@ -62,7 +70,7 @@ def basis_gradients(kind: Basis, x: FloatArray) -> FloatArray:
         axis = np.arange(d)
         out[:, axis, 1 + axis] = 1.0
         out[:, axis, 1 + d + axis] = 2.0 * x
-        i, j = np.triu_indices(d, 1)
+        i, j = _pairs(d)
         place = 1 + 2 * d + np.arange(len(i))
         out[:, i, place] = x[:, j]
         out[:, j, place] = x[:, i]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _extras, _validate
+from .. import _extras, _frozen, _validate
 from .._reason import Reason
 from ..posterior import Estimate
 from . import files, tables
@@ -91,6 +91,9 @@ class Comparison:
     settings: dict[str, Any]
     rest: Rest | None = None
 
+    def __post_init__(self) -> None:
+        _frozen.lock(self)
+
     def __len__(self) -> int:
         return len(self.names)
 
@@ -143,7 +146,7 @@ class Comparison:
     @cached_property
     def map_probabilities(self) -> Array:
         """P(model i has the highest posterior probability), (m,), given the numerical error."""
-        return map_probabilities(self.evidences, self.log_prior)
+        return _frozen.readonly(map_probabilities(self.evidences, self.log_prior))
 
     @property
     def reason(self) -> Reason:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..evaluation.failures import EvaluationError, written
-from ..inference import Evidence, WrongGradient
+from ..inference import MOST_FITTED, Evidence, WrongGradient, too_many
 from ..inference.result import DF
 from ..kernels import Kernel, Stationary
 from ..posterior import AnyAmplitude
@@ -116,6 +116,8 @@ class Contenders:
         self.active = np.arange(len(family.names))
         options: dict[str, Any] = {"n": n, "rng": seed, "quick": True}
         if not family.gradient:
+            if n > MOST_FITTED:
+                raise too_many(n)
             options |= {"kernel": kernel, "amplitude": amplitude, "design": design}
         self._runs = [model.run(**options) for model in family.models]
         self._asked = np.zeros(len(family.names), dtype=np.intp)

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
+from .. import _frozen
+
 Array = NDArray[np.float64]
 Kind = Literal["log", "positive"]
 #: How many natural logarithms below its largest value an evidence of zero is taken to be: exp(-745) is the smallest
@@ -39,6 +41,9 @@ class Evidences:
     scale: Array
     df: Array
     offset: Array
+
+    def __post_init__(self) -> None:
+        _frozen.lock(self)
 
     def __len__(self) -> int:
         return len(self.centre)

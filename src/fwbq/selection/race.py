@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .. import _validate, _warnings
 from .._reason import LEVEL_OF_TOL, Reason
 from .._threads import one_blas_thread
-from ..evaluation import Evaluation, EvaluationError, Evaluator, Journal, what_is_kept
+from ..evaluation import Evaluation, EvaluationError, Evaluator, Journal, heard, what_is_kept
 from ..evaluation.progress import shown
 from .comparison import Comparison
 from .contenders import Contenders, Numbered
@@ -75,12 +75,13 @@ def compare_families(
         shown(how.progress, options.sizes[-1], "compare, points") as bar,
     ):
         try:
-            for size in options.sizes:
-                over = race.round(size, how)
-                bar.advance(race.size - bar.done)
-                if over:
-                    break
-            race.recheck()
+            with heard():
+                for size in options.sizes:
+                    over = race.round(size, how)
+                    bar.advance(race.size - bar.done)
+                    if over:
+                        break
+                race.recheck()
         except KeyboardInterrupt as stop:
             stop.add_note(what_is_kept(race.finished, options.evaluation.journal))
             raise

@@ -69,10 +69,17 @@ class Supposed:
     def contradicted(self, z: Array, values: Array) -> NDArray[np.bool_]:
         """Return which modes (columns) each of the values (k,) at points z (k, d) would contradict, (k, m)."""
         s = self.coordinates.forward(z)
-        squares = np.sum(s * s, axis=1)[:, None] + np.sum(self.centres**2, axis=1) - 2.0 * s @ self.centres.T
-        fallen = 0.5 * squares / self.widths**2
+        fallen = (-2.0 * s) @ self.centres.T
+        fallen += np.sum(self.centres**2, axis=1)
+        fallen += np.sum(s * s, axis=1)[:, None]
+        fallen *= 0.5 / self.widths**2
         reach = np.where(np.isfinite(values), 0.5 * TUNING.exploration.reach**2, 0.5 * TUNING.modes.within**2)
-        return np.asarray((fallen < reach[:, None]) & (self.heights - fallen > values[:, None]))
+        above = self.heights - values[:, None]
+        return np.asarray(fallen < np.minimum(above, reach[:, None], out=above))
+
+    def rows(self, which: NDArray[np.bool_]) -> Supposed:
+        """Return some of the modes."""
+        return Supposed(self.coordinates, self.centres[which], self.widths[which], self.heights[which])
 
 
 def deciding_points(
@@ -92,16 +99,16 @@ def deciding_points(
     """
     rng = np.random.default_rng(seed)
     supposed = Supposed.under(surrogate, log_evidence, rng)
-    left = ~supposed.contradicted(*known).any(axis=0)
     candidates = supposed.coordinates.back(supposed.centres[rng.permutation(TUNING.sizes.pairs)[: TUNING.sizes.rough]])
+    left = supposed.rows(np.asarray(~supposed.contradicted(*known).any(axis=0)))
     # A value as high as a supposed mode would make it must be a surprise.
-    decided = supposed.contradicted(candidates, surrogate.surprising(candidates))
+    decided = left.contradicted(candidates, surrogate.surprising(candidates))
     chosen: list[int] = []
     for _ in range(batch):
-        counts = decided[:, left].sum(axis=1)
+        counts = np.count_nonzero(decided, axis=1)
         best = int(np.argmax(counts))
         if not counts[best]:
             break
         chosen.append(best)
-        left &= ~decided[best]
+        decided = decided[:, ~decided[best]]
     return np.asarray(candidates[chosen])
