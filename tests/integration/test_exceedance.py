@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import norm
 
 import fwbq
+from fwbq.integration.exceedance import BATCHES, Exceedance
 
 
 def four_branches(x):
@@ -38,6 +39,24 @@ def test_a_system_of_four_branches():
     # By 4,000,000 independent points 4.47e-3, with a standard error of 3e-5. The interval was [2.9e-3, 6.4e-3].
     low, high = found.interval(0.95)
     assert low <= 4.47e-3 <= high and high - low < 2.0 * 4.47e-3
+
+
+def test_evaluations_are_used_where_nothing_is_undecided(monkeypatch):
+    """Of a linear f a few values leave nothing undecided; points that were known were then chosen again and again."""
+    batches = []
+    choose = Exceedance.next_points
+
+    def counted(*arguments):
+        batches.append(choose(*arguments))
+        return batches[-1]
+
+    monkeypatch.setattr(Exceedance, "next_points", counted)
+    measure = fwbq.Gaussian(np.zeros(2), np.eye(2))
+    limit = 3.0 * np.sqrt(2.0)
+    found = fwbq.integrate(lambda x: x.sum(axis=1), measure, target="probability", above=limit, n=40, rng=0)
+    assert found.n_evaluations == 40 and len(batches) <= BATCHES
+    low, high = found.interval(0.99)
+    assert low <= norm.sf(3.0) <= high
 
 
 def test_what_is_never_met_has_a_width():

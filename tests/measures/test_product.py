@@ -100,7 +100,9 @@ def test_lists_are_measures_wherever_a_measure_is_taken():
         ([(0.0, 1.0), stats.norm()], TypeError, r"tuple within the list: pass one flat list.*stats\.uniform"),
         ([[stats.norm()]], TypeError, "list within the list"),
         ([], ValueError, "got none"),
-        ({"a": stats.norm()}, TypeError, "of type dict"),
+        ({"a": stats.norm(), "b": stats.norm}, TypeError, r"`measure\[1\]` .*the family stats\.norm: call it"),
+        (np.zeros((3, 2)), TypeError, r"array of shape \(3, 2\).*fwbq\.Empirical.*fwbq\.Uniform"),
+        (stats.gaussian_kde([1.0, 2.0, 4.0]), TypeError, "gaussian_kde, which has no quantiles.*fwbq.Empirical"),
         ([fwbq.GaussianMixture([1.0], [[0.0]], 1.0), stats.norm()], TypeError, "cannot be a block"),
         ([stats.norm([0.0, 1.0])], ValueError, "one distribution per coordinate"),
     ],
@@ -135,3 +137,20 @@ def test_names_are_in_tables_and_figures():
     found = fwbq.evidence(lambda x: -0.5 * np.sum((x - 1.0) ** 2, axis=1), p, n=40, rng=0)
     assert list(found.to_frame().columns) == ["dose", "rate", "log_likelihood"]
     assert "dose = " in found._repr_html_() and "rate" in found.posterior._repr_html_()
+
+
+def test_the_keys_of_a_dict_are_names():
+    inputs = {"dose": stats.norm(), "rate": stats.gamma(2.0)}
+    assert as_measure(inputs).names == fwbq.Product(inputs).names == ("dose", "rate")
+    assert fwbq.Copula(inputs, 0.3).names == ("dose", "rate")
+    assert fwbq.Product(inputs, names=["x", "y"]).names == ("x", "y")
+
+
+def test_distributions_made_from_data_need_no_parameters():
+    """A histogram, and values with probabilities, are families to SciPy, of which none is left to choose."""
+    histogram = stats.rv_histogram((np.array([1.0, 3.0]), np.array([0.0, 1.0, 2.0])))
+    values = stats.rv_discrete(values=([1, 2, 5], [0.2, 0.3, 0.5]))
+    p = fwbq.Product([histogram, values])
+    np.testing.assert_allclose(p.expectation, [1.25, 3.3], rtol=1e-12)
+    assert as_measure(histogram).dim == 1
+    assert fwbq.integrate(lambda x: x[:, 0] ** 2, values, rng=0).mean == pytest.approx(13.9, rel=1e-12)

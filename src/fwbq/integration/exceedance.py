@@ -77,12 +77,14 @@ class Exceedance:
         Candidates are evenly spread nodes of the measure and, for a rare event, nodes that are moved into its tail.
         They are taken one after the other: the one whose weight times the probability of a wrong side is largest, given
         that the ones before will be known. Every batch has one point that is as far out as the event is rare, in the
-        direction where its side is least certain: the event may have parts in which there is no value yet.
+        direction where its side is least certain: the event may have parts in which there is no value yet. Where
+        the process leaves nothing undecided, all further ones are such points.
         """
         nodes = self._candidates(process, measure)
-        explore = _shell(process, measure, nodes, self, seed) if n > 1 and has_tail(measure) else known[:0]
+        shell = _shell(process, measure, nodes, self, n, seed) if n > 1 and has_tail(measure) else known[:0]
+        explore = shell[:1]
         chosen = _undecided(process, nodes, self.threshold, np.concatenate([known, explore]), n - len(explore))
-        return np.concatenate([explore, chosen])
+        return np.concatenate([explore, chosen, shell[1 : 1 + n - len(explore) - len(chosen)]])
 
     def _candidates(self, process: FittedProcess, measure: Measure) -> Nodes:
         spread = spread_nodes(measure, BLOCK, 1)
@@ -135,9 +137,12 @@ def _undecided(process: FittedProcess, nodes: Nodes, threshold: float, known: Fl
         there = leading.predict(x[None])
         condition(column(x[None]), float(there.variance(leading.kernel.diag(x[None]))[0]))
     chosen: list[int] = []
+    # At a point that is known rounding leaves some variance, which was enough to choose it again and again.
+    seen = {point.tobytes() for point in known + 0.0}
+    again = np.array([point.tobytes() in seen for point in nodes.points + 0.0])
     while len(chosen) < n:
         score = log_weights + _log_doubt(mean, unit * np.sqrt(variance), threshold)
-        score[chosen] = -np.inf
+        score[again] = score[chosen] = -np.inf
         best = int(np.argmax(score))
         if score[best] == -np.inf:
             break
@@ -149,8 +154,8 @@ def _undecided(process: FittedProcess, nodes: Nodes, threshold: float, known: Fl
     return nodes.points[chosen]
 
 
-def _shell(process: FittedProcess, measure: Measure, nodes: Nodes, event: Exceedance, seed: int) -> FloatArray:
-    """Return the point (1, d), as many standard deviations out as the event is rare, whose side is least certain."""
+def _shell(process: FittedProcess, measure: Measure, nodes: Nodes, event: Exceedance, n: int, seed: int) -> FloatArray:
+    """Return points (n, d), as many standard deviations out as the event is rare, the least certain side first."""
     mean, _ = moments(process, nodes.points)
     share = float(np.sum(nodes.weights[event.sign * (mean - event.threshold) > 0.0]))
     radius = float(np.clip(-ndtri(max(share, 1e-9)), 1.5, 6.0))
@@ -160,7 +165,7 @@ def _shell(process: FittedProcess, measure: Measure, nodes: Nodes, event: Exceed
     length = np.linalg.norm(z, axis=1, keepdims=True)
     x = measure.from_normal(z * np.maximum(radius / length, 1.0))
     centre, spread = moments(process, x)
-    return x[[int(np.argmax(_log_doubt(centre, spread, event.threshold)))]]
+    return x[np.argsort(-_log_doubt(centre, spread, event.threshold), kind="stable")[:n]]
 
 
 def checked_target(target: Any, above: Any, below: Any, method: str, design: Any) -> Exceedance | None:

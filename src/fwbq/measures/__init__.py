@@ -62,11 +62,11 @@ def as_measure(x: Any, name: str = "measure") -> Measure:
 
     Parameters
     ----------
-    x : Measure, frozen scipy.stats distribution, or a list or tuple of them
+    x : Measure, frozen scipy.stats distribution, or a list, tuple or dict of them
         A univariate distribution is a measure of one coordinate; ``stats.multivariate_normal(mean, cov)`` is a
         `Gaussian`, ``stats.multivariate_t(loc, shape, df)`` a `MultivariateT`; a list is a `Product` of independent
-        inputs and blocks of inputs. Inputs that are all discrete, with up to 1024 combinations of values, are an
-        `Empirical` measure of these.
+        inputs and blocks of inputs, a dict one with its keys as names. Inputs that are all discrete, with up to 1024
+        combinations of values, are an `Empirical` measure of these.
     name : str
         What the parameter is called in the error.
 
@@ -81,7 +81,7 @@ def as_measure(x: Any, name: str = "measure") -> Measure:
     measure: Measure
     if isinstance(x, (list, tuple)) and len(x) == 1 and isinstance(x[0], Measure):
         measure = x[0]
-    elif isinstance(x, (list, tuple)):
+    elif isinstance(x, (list, tuple, dict)):
         measure = Product.of(x, name)
     elif isinstance(x, Measure):
         measure = x

@@ -20,7 +20,7 @@ from .._whitening import Whitening
 from .base import Measure
 from .dependent import Dependent
 from .discrete import Discrete
-from .parts import marginals_of, parts_of
+from .parts import marginals_of, named, parts_of
 from .product import Product
 from .univariate import Univariate, from_distribution_spec, quantiles, shown
 
@@ -50,8 +50,9 @@ class Copula(Dependent):
 
     Parameters
     ----------
-    marginals : sequence of frozen scipy.stats distributions
-        Continuous, one for each input; one-dimensional measures of fwbq are taken too.
+    marginals : sequence or dict of frozen scipy.stats distributions
+        Continuous, one for each input; one-dimensional measures of fwbq are taken too. The keys of a dict are the
+        names of the inputs.
     correlation : array_like, shape (d, d), or float
         The correlation matrix; a number is the correlation of every pair.
     kind : {"rank", "pearson", "latent"}
@@ -95,13 +96,14 @@ class Copula(Dependent):
 
     def __init__(
         self,
-        marginals: Sequence[Any],
+        marginals: Sequence[Any] | dict[str, Any],
         correlation: ArrayLike,
         kind: Kind = "rank",
         *,
         names: Sequence[str] | None = None,
     ) -> None:
-        parts = _univariate(parts_of(marginals, "marginals"))
+        given, names = named(marginals, names)
+        parts = _univariate(parts_of(given, "marginals"))
         matrix = _correlation_matrix(correlation, len(parts))
         _validate.choice(kind, "kind", get_args(Kind))
         latent = _latent_correlation(parts, matrix, kind)

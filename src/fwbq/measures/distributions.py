@@ -99,13 +99,13 @@ def _has_new_methods(x: Any) -> bool:
 
 
 def is_distribution(x: Any) -> bool:
-    """Whether `x` is a frozen scipy.stats distribution, or one of the newer objects."""
+    """Whether `x` is a frozen scipy.stats distribution, a histogram, or one of the newer objects."""
     frozen = hasattr(x, "dist") and all(callable(getattr(x, name, None)) for name in ("ppf", "logpdf", "rvs"))
-    return frozen or is_new(x)
+    return frozen or is_new(x) or _is_complete(x, "rv_histogram")
 
 
 def as_frozen(x: Any) -> Any:
-    """Return a frozen distribution for one of the newer objects; anything else as it is.
+    """Return a frozen distribution for one made from data, or one of the newer objects; anything else as it is.
 
     Gaussian and uniform ones become ``norm`` and ``uniform``, for which there are closed forms.
 
@@ -115,6 +115,8 @@ def as_frozen(x: Any) -> Any:
     >>> float(as_frozen(stats.norm(1.0, 2.0)).mean())
     1.0
     """
+    if _is_complete(x):
+        return x()
     if not is_new(x):
         return x
     from scipy import stats
@@ -148,13 +150,23 @@ def parameters(p: Any) -> tuple[list[float], float, float]:
 
 def is_discrete(x: Any) -> bool:
     """Whether `x` is a frozen discrete distribution of scipy.stats, such as ``stats.poisson(3.0)``."""
-    return hasattr(x, "dist") and all(callable(getattr(x, name, None)) for name in ("ppf", "pmf", "rvs"))
+    frozen = hasattr(x, "dist") and all(callable(getattr(x, name, None)) for name in ("ppf", "pmf", "rvs"))
+    return frozen or _is_complete(x, "rv_sample")
+
+
+def _is_complete(x: Any, *kinds: str) -> bool:
+    """Whether `x` is a family of scipy.stats that was made from data and has no parameters left to give.
+
+    These are ``stats.rv_histogram(...)`` and ``stats.rv_discrete(values=...)``, an ``rv_sample``.
+    """
+    named = kinds or ("rv_histogram", "rv_sample")
+    return any(base.__name__ in named for base in type(x).__mro__) and callable(getattr(x, "freeze", None))
 
 
 def is_unfrozen(x: Any) -> bool:
     """Whether `x` is a family of distributions (``stats.norm``) where one with parameters (``stats.norm()``) is due."""
     family = callable(x) and not isinstance(x, type) and callable(getattr(x, "rvs", None)) and not hasattr(x, "dist")
-    return family or (isinstance(x, type) and _has_new_methods(x))
+    return (family and not _is_complete(x)) or (isinstance(x, type) and _has_new_methods(x))
 
 
 def is_frozen_multivariate(x: Any, name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Number
 from typing import Any
 
@@ -30,6 +31,13 @@ _EXPECTED = "distributions of scipy.stats or measures of fwbq, one for each inpu
 _REMEDY = "write e.g. [stats.gamma(2.0), stats.norm(0.0, 1.0)]"
 
 
+def named(given: Any, names: Sequence[str] | None) -> tuple[Any, Sequence[str] | None]:
+    """Return distributions and their names: of a dict its values, and its keys where no names are given."""
+    if not isinstance(given, dict):
+        return given, names
+    return list(given.values()), list(given) if names is None else names
+
+
 def parts_of(given: Any, name: str) -> tuple[Measure, ...]:
     """Return the independent parts that a list of distributions describes, each a measure.
 
@@ -40,7 +48,7 @@ def parts_of(given: Any, name: str) -> tuple[Measure, ...]:
     name : str
         What the list is called in errors.
     """
-    if isinstance(given, (str, dict)) or is_unfrozen(given):
+    if isinstance(given, (str, dict, np.ndarray)) or is_unfrozen(given):
         raise not_a_distribution(given, name)
     try:
         listed = tuple(given)
@@ -70,7 +78,7 @@ def part_of(x: Any, name: str) -> Measure:
 def other_distribution(x: Any, name: str) -> Measure | None:
     """Return a discrete or multivariate frozen distribution of scipy.stats as a measure; None for anything else."""
     if is_discrete(x) or is_new_discrete(x):
-        return Discrete.of(Frozen(x) if is_new_discrete(x) else x, name)
+        return Discrete.of(Frozen(x) if is_new_discrete(x) else as_frozen(x), name)
     if is_frozen_multivariate(x, "multivariate_normal"):
         return Gaussian(x.mean, x.cov)
     if is_frozen_multivariate(x, "multivariate_t"):
@@ -93,6 +101,16 @@ def not_a_distribution(x: Any, name: str) -> TypeError:
             f"`{name}` must be a distribution, got the number {_validate.shown(x)}: an input that is known is no part "
             "of the measure, put it into f; a list of values is fwbq.Discrete(values), a sample "
             "fwbq.Empirical(points), bounds are stats.uniform(low, high - low) or fwbq.Uniform(lower, upper)"
+        )
+    if isinstance(x, np.ndarray):
+        return TypeError(
+            f"`{name}` must be a measure or a distribution, got an array of shape {x.shape}: a sample of inputs (n, d) "
+            "is fwbq.Empirical(points), bounds are fwbq.Uniform(lower, upper)"
+        )
+    if callable(getattr(x, "resample", None)):
+        return TypeError(
+            f"`{name}` must be a measure or a distribution, got a {type(x).__name__}, which has no quantiles: pass the "
+            "sample that it was made from, fwbq.Empirical(points), or a fwbq.GaussianMixture"
         )
     if isinstance(x, (list, tuple)):
         return TypeError(

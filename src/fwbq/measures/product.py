@@ -19,7 +19,7 @@ from .discrete import Discrete
 from .distributions import is_discrete, is_distribution, is_new_discrete
 from .empirical import Empirical
 from .gaussian import Gaussian
-from .parts import marginals_of, parts_of
+from .parts import marginals_of, named, parts_of
 from .univariate import Univariate, from_distribution_spec, shown
 
 
@@ -31,12 +31,13 @@ class Product(Measure):
 
     Parameters
     ----------
-    distributions : frozen scipy.stats distribution, or a sequence of distributions and measures
+    distributions : frozen scipy.stats distribution, or a sequence or dict of distributions and measures
         In the order of the inputs, e.g. ``[stats.gamma(2.0), stats.beta(0.5, 0.5)]``; parameters must be scalars. The
-        objects that SciPy has since version 1.15 (``stats.Normal(mu=0.0, sigma=1.0)``, mixtures and transformations of
-        them) are taken too. A measure of several coordinates is a block: `fwbq.Gaussian`, `fwbq.Copula`,
-        `fwbq.Uniform`, ``stats.multivariate_t(...)``. `fwbq.Discrete` values and discrete distributions with few
-        values (``stats.poisson(3.0)``) are summed over exactly.
+        keys of a dict are the names of the inputs. The objects that SciPy has since version 1.15
+        (``stats.Normal(mu=0.0, sigma=1.0)``, mixtures and transformations of them) and ``stats.rv_histogram(...)`` are
+        taken too. A measure of several coordinates is a block: `fwbq.Gaussian`, `fwbq.Copula`, `fwbq.Uniform`,
+        ``stats.multivariate_t(...)``. `fwbq.Discrete` values and discrete distributions with few values
+        (``stats.poisson(3.0)``, ``stats.rv_discrete(values=(x, p))``) are summed over exactly.
     names : sequence of str, optional
         A name for each coordinate, for tables and figures; ``x1``, ``x2``, ... by default.
 
@@ -71,7 +72,7 @@ class Product(Measure):
     _parts: tuple[Measure, ...] = field(repr=False)
 
     def __init__(self, distributions: Any, *, names: Sequence[str] | None = None) -> None:
-        given = distributions
+        given, names = named(distributions, names)
         alone = is_distribution(given) or is_discrete(given) or is_new_discrete(given) or isinstance(given, Measure)
         self._build(parts_of((given,) if alone else given, "distributions"), names)
 
@@ -86,9 +87,10 @@ class Product(Measure):
 
     @classmethod
     def of(cls, distributions: Any, name: str) -> Self:
-        """Return the product of a list that errors call `name`."""
+        """Return the product of a list, or of a dict by names, that errors call `name`."""
+        given, names = named(distributions, None)
         made = cls.__new__(cls)
-        made._build(parts_of(distributions, name), None)
+        made._build(parts_of(given, name), names)
         return made
 
     def __repr__(self) -> str:

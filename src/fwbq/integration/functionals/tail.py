@@ -25,6 +25,13 @@ MOST_STEPS = 40
 COMPONENTS = 6
 #: Part of the points that are drawn from the measure itself, so that no region of it is left out.
 DEFENSIVE = 0.1
+#: Each normal distribution is this many times as wide as the points it is fitted to, and this part of the points is
+#: drawn from one that is fitted to all of them: clusters fall off faster than the tail along its boundary, where a few
+#: nodes then have weights many times those of the others, or none is met. Of twelve tails of 6e-3 to 1e-6 in 2 to 10
+#: dimensions (half-spaces, pairs of them, parabolas, outside of spheres) the median over the tails of root mean square
+#: errors was 1.8 % of the probability with clusters alone (eight seeds), 1.3 % with clusters 1.2 times as wide and 0.9
+#: % with both (twelve seeds); 7.6 and 2.8 % of the latter two missed by more than their 95 % intervals.
+WIDER, WHOLE = 1.2, 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,19 +66,25 @@ class _Mixture:
 
     @classmethod
     def around(cls, z: FloatArray) -> _Mixture:
-        """Fit to equally probable points: clusters, each a normal distribution, and the standard one beside them."""
-        size, dim = z.shape
+        """Fit to equally probable points: to each cluster, to all of them, and the standard one beside."""
         labels = _clusters(z)
-        shares, means, roots = [DEFENSIVE], [np.zeros(dim)], [np.eye(dim)]
-        for label in np.unique(labels):
-            part = z[labels == label]
-            # Few points say little of a covariance: as many more as there are dimensions say that it is the identity.
-            centred = part - part.mean(axis=0)
-            covariance = (centred.T @ centred + (dim + 1) * np.eye(dim)) / (len(part) + dim + 1)
-            shares.append((1.0 - DEFENSIVE) * len(part) / size)
-            means.append(part.mean(axis=0))
-            roots.append(np.linalg.cholesky(covariance))
-        return cls(np.array(shares) / sum(shares), np.array(means), np.array(roots))
+        parts = [z, *(z[labels == label] for label in np.unique(labels))]
+        shares = np.array([WHOLE, *((1.0 - DEFENSIVE - WHOLE) * len(part) / len(z) for part in parts[1:])])
+        means, roots = zip(*map(_wide_normal, parts), strict=True)
+        return cls(
+            np.append(1.0 - shares.sum(), shares),
+            np.array([np.zeros(z.shape[1]), *means]),
+            np.array([np.eye(z.shape[1]), *roots]),
+        )
+
+
+def _wide_normal(z: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the mean (d,) and the root (d, d) of the covariance of a normal distribution around points z (q, d)."""
+    size, dim = z.shape
+    mean = z.mean(axis=0)
+    # Few points say little of a covariance: as many more as there are dimensions say that it is the identity.
+    covariance = ((z - mean).T @ (z - mean) + (dim + 1) * np.eye(dim)) / (size + dim + 1)
+    return mean, WIDER * np.linalg.cholesky(covariance)
 
 
 def _clusters(z: FloatArray) -> NDArray[np.intp]:
