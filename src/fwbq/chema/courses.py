@@ -62,7 +62,8 @@ class Courses(Increments):
         """Return the same with a constant in every model: the level that there is without any of the enzymes."""
         basal = np.full(self.rows, 1.0 / np.sqrt(self.rows))
         part = replace(self, basal=basal, along_basal=float(basal @ self.rates))
-        return replace(part, rates=part.turned(self.rates[None])[0])
+        # What is constant is orthogonal to the rest: without it, levels that never change are exactly zero.
+        return replace(part, rates=part.turned((self.rates - self.rates[0])[None])[0])
 
     def dephosphorylation(self, k: FloatArray) -> FloatArray:
         """Column 0, what is left of where S* starts, for every K_0 in k: (n, N)."""

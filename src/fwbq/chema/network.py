@@ -214,6 +214,8 @@ def network(
     factor = _validate.positive(total, "total")
     if factor < 1.0:
         _checks.fail(f"`total` is in units of the largest level of a protein, so that it is at least 1; got {factor:g}")
+    if replicates is not None:
+        _validate.choice(replicates, "replicates", ("each", "mean"))
     if explained == "levels" and (truncated or replicates == "each"):
         _checks.fail('`truncated=True` and `replicates="each"` are for rates: add `explained="rates"`, or omit them')
     stopped = as_inhibitors(inhibitors)
