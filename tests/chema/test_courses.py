@@ -10,6 +10,8 @@ from scipy.integrate import quad
 from fwbq.chema import Dataset, compare, fit, log_likelihood, network
 from fwbq.chema.inhibitors import inhibited
 from fwbq.chema.kinetics import increments
+from fwbq.chema.network import SCATTERED
+from fwbq.chema.replicates import scatter_share
 
 RNG = np.random.default_rng(4)
 TIMES = np.array([0.0, 1.0, 2.0, 4.0, 7.0, 11.0, 20.0])
@@ -163,9 +165,26 @@ def test_noise_that_hides_the_rates_does_not_hide_the_levels():
 
 
 def test_a_network_says_what_was_explained():
-    found = network(table(), substrates=["B"], max_enzymes=1, n=20)
+    found = network(table(0.3), substrates=["B"], max_enzymes=1, n=20)
     assert found.settings["explained"] == "levels" and found.settings["replicates"] == "mean"
-    with pytest.raises(ValueError, match="are for rates"):
-        network(table(), truncated=True)
-    with pytest.raises(ValueError, match="are for rates"):
-        network(table(), replicates="each")
+    for options in ({"truncated": True}, {"replicates": "each"}):
+        with pytest.raises(ValueError, match="are for rates"):
+            network(table(), explained="levels", **options)
+
+
+def test_scatter_of_replicates_decides_what_is_explained():
+    """The share is that of the variances of means: with r replicates of equal variance s^2 it is 2 s^2 / r a step."""
+    rows = [
+        (t, "A", y + e, "c", str(r))
+        for t, y in ((0.0, 1.0), (1.0, 3.0), (3.0, 4.0))
+        for r, e in enumerate((-0.3, 0.0, 0.3))
+    ]
+    tidy = pd.DataFrame(rows, columns=["time", "variable", "value", "condition", "replicate"])
+    error = 2.0 * 0.09 / 3.0
+    assert scatter_share(tidy) == pytest.approx((error + error / 4.0) / (4.0 + 0.25), rel=1e-12)
+    assert scatter_share(tidy[tidy["replicate"] == "0"]) == 0.0
+    options = {"substrates": ["B"], "max_enzymes": 1, "n": 10}
+    for noise in (0.01, 0.3):
+        expected = "levels" if scatter_share(table(noise)) > SCATTERED else "rates"
+        assert network(table(noise), **options).settings["explained"] == expected
+    assert scatter_share(table(0.01)) < 0.1 and scatter_share(table(0.3)) > 0.5

@@ -410,9 +410,9 @@ def network(
         Literal["shared", "own"], typer.Option(help="Whether conditions of one cell line share rates and noise.")
     ] = "shared",
     explain: Annotated[
-        Literal["levels", "rates"],
-        typer.Option(help="Whether models explain whole courses, which noise hides less, or rates of change."),
-    ] = "levels",
+        Literal["auto", "levels", "rates"],
+        typer.Option(help="Whole courses, or rates of change; auto: courses where replicates scatter much."),
+    ] = "auto",
     truncated: Annotated[
         bool,
         typer.Option("--truncated/--closed-form", help="With --explain rates: V >= 0, or of either sign (default)."),
@@ -443,7 +443,8 @@ def network(
         conditions=_split(conditions, "conditions"), replicates=replicates, inhibitors=inhibitor or (),
         stimuli=_split(stimuli, "stimuli") or (), max_enzymes=max_enzymes, basal=basal,
         effective=None if effective == float("inf") else effective, inclusion=inclusion,
-        units=units, rates=rates, explained=explain, truncated=truncated, n=n, tol=tol, journal=journal, rng=seed,
+        units=units, rates=rates, explained=None if explain == "auto" else explain, truncated=truncated, n=n, tol=tol,
+        journal=journal, rng=seed,
     )  # fmt: skip
 
 
