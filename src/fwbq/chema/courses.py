@@ -52,7 +52,7 @@ class Courses(Increments):
     @property
     def measured(self) -> FloatArray:
         """The levels of S* without the constant: what is left to explain."""
-        return self.turned_back(self.rates[None])[0]
+        return np.asarray(self.turned_back(self.rates[None])[0])
 
     def constants(self, points: FloatArray, size: int) -> FloatArray:
         """Return K_0 in every place: the columns of the enzymes have the same memory."""
