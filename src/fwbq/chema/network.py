@@ -49,8 +49,8 @@ TOTAL = 1.3
 #: Share of the squared rates that is scatter of the replicates, above which levels are explained and not rates. On 20
 #: simulated networks (studies/signalling.py) with a share of about 0.5 crude evidences of rates reached an area under
 #: the receiver operating characteristic of 0.657 and those of levels 0.701, in the two of them with 0.15, 0.60 and 0.74
-#: against 0.68 and 0.91. On one with 3 % of noise and no background (studies/networks.py) rates reached 0.998 and levels
-#: 0.885.
+#: against 0.68 and 0.91. On one with 3 % of noise and no background (studies/networks.py) it was 0.998 with rates and
+#: 0.885 with levels.
 SCATTERED = 0.125
 #: How many increments the likelihood counts for at most. Differences over minutes in place of the rates of the models,
 #: errors in the levels of enzymes, and what was not measured make errors that increments share: a likelihood that
