@@ -9,7 +9,7 @@ figure of one network, which docs/selection.md shows, to ``network.png``.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,19 +29,24 @@ TIMES = np.array([0.0, 2.0, 4.0, 6.0, 10.0, 15.0, 22.0, 30.0, 45.0, 60.0, 90.0])
 #: Differences from the default of `fwbq.chema.network`. ``inhibitors`` and ``stimuli`` here are whether they are told.
 SETTINGS: dict[str, dict[str, Any]] = {
     "default": {},
-    "without a basal rate": {"basal": False},
+    "levels": {"explained": "levels"},
+    "rates": {"explained": "rates"},
+    "all times count": {"effective": None},
+    "without a constant": {"basal": False},
     "stimuli not told": {"stimuli": False},
-    "all increments count": {"effective": None},
     "two enzymes": {"max_enzymes": 2},
-    "as in the first version": {"basal": False, "stimuli": False, "effective": None, "max_enzymes": 2},
-    "own rates": {"rates": "own"},
-    "inhibitors not told": {"inhibitors": False},
-    "V >= 0": {"truncated": True},
-    "total 1.05": {"total": 1.05},
-    "total 2": {"total": 2.0},
     "one enzyme": {"max_enzymes": 1},
+    "inhibitors not told": {"inhibitors": False},
+    "own rates": {"rates": "own"},
     "units of the table": {"units": "given"},
-}
+    "rates, all increments count": {"explained": "rates", "effective": None},
+    "rates, V >= 0": {"explained": "rates", "truncated": True},
+    "rates, total 1.05": {"explained": "rates", "total": 1.05},
+    "rates, total 2": {"explained": "rates", "total": 2.0},
+    "rates, as in the first version": {
+        "explained": "rates", "basal": False, "stimuli": False, "effective": None, "max_enzymes": 2,
+    },
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,12 +134,14 @@ def _solved(
     return np.asarray(np.clip(found.y.T, 1e-9, None))
 
 
-def measure(count: int, settings: Sequence[str], seed: int, sizes: Sequence[int], n: int = 50) -> pd.DataFrame:
-    """Infer `count` networks under each of the settings; a row each."""
+def measure(
+    count: int, settings: Sequence[str], seed: int, *, n: int = 50, draw: Callable[[np.random.Generator], Simulated]
+) -> pd.DataFrame:
+    """Infer `count` networks under each of the settings; a row each. `draw` simulates a network."""
     rows = []
     for i in range(count):
         rng = np.random.default_rng([seed, i])
-        one = simulate(int(rng.integers(sizes[0], sizes[1] + 1)), rng)
+        one = draw(rng)
         for name in settings:
             options = dict(SETTINGS[name])
             told: dict[str, Any] = {
@@ -145,10 +152,17 @@ def measure(count: int, settings: Sequence[str], seed: int, sizes: Sequence[int]
             rows.append(
                 {
                     "network": i, "proteins": len(found.proteins), "setting": name, "auroc": found.auroc(one.edges),
+                    "aupr": precision(found, one.edges),
                     "likely": len(likely), "likely_true": sum(likely),
                 }
             )  # fmt: skip
     return pd.DataFrame(rows)
+
+
+def precision(found: Network, true: Sequence[tuple[str, str]]) -> float:
+    """Mean over the true edges of the share of true ones among those that are at least as probable (AUPR)."""
+    hits = np.array([(e.source, e.target) in set(true) for e in found.edges])
+    return float((np.cumsum(hits) / np.arange(1, len(hits) + 1))[hits].mean())
 
 
 def example() -> tuple[Simulated, Network]:
@@ -168,7 +182,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--settings", nargs="*", choices=list(SETTINGS), default=list(SETTINGS))
     given = parser.parse_args(arguments)
     given.out.mkdir(parents=True, exist_ok=True)
-    frame = measure(given.networks, given.settings, given.seed, given.sizes, given.points)
+
+    def draw(rng: np.random.Generator) -> Simulated:
+        return simulate(int(rng.integers(given.sizes[0], given.sizes[1] + 1)), rng)
+
+    frame = measure(given.networks, given.settings, given.seed, n=given.points, draw=draw)
     frame.to_csv(given.out / "networks.csv", index=False)
     plots.save(example()[1].plot(), given.out / "network.png")
     summary = frame.groupby("setting", sort=False)["auroc"].agg(["median", "mean", "min", "max"])

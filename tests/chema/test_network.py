@@ -36,7 +36,10 @@ def test_every_protein_is_a_substrate_of_all_others(found):
     assert "assumed to be 1.3 times" in found.summary()
 
 
-def test_totals_and_inhibitors_reach_the_data(one, found):
+@pytest.mark.parametrize("explained", ["levels", "rates"])
+def test_totals_and_inhibitors_reach_the_data(one, explained):
+    """Where levels are explained, an inhibited kinase acts as at rest, else not at all."""
+    found = network(one.table, inhibitors=one.inhibitors, explained=explained, substrates=["P4", "P5"], **SMALL)
     largest = one.table.groupby("variable")["value"].max()
     name, kinase = one.inhibitors[0].split(":")[0].split("=")
     substrate = next(s for s in found.substrates if s.name != kinase)
@@ -44,9 +47,10 @@ def test_totals_and_inhibitors_reach_the_data(one, found):
     assert substrate.total == pytest.approx(1.3 * largest[substrate.name])
     activity = data.enzymes[:, data.names.index(kinase)]
     measured = one.table[one.table["variable"] == kinase].set_index(["condition", "time"])["value"]
+    rest = measured.xs(0.0, level="time").mean() if explained == "levels" else 0.0
     for condition, time, value in zip(data.condition, data.times, activity, strict=True):
         part = 0.1 if name in condition.split("+") else 1.0
-        assert value == pytest.approx(part * measured[condition, time], rel=1e-12)
+        assert value == pytest.approx(rest + part * (measured[condition, time] - rest), rel=1e-12)
 
 
 @pytest.mark.parametrize("workers", [ThreadPoolExecutor, ProcessPoolExecutor])

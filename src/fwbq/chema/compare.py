@@ -155,12 +155,15 @@ def compare(
     given, (dataset, factors) = dataset, in_units(dataset, units)
     if method != "log":
         options = _of_the_paper(method, options)
+    if dataset.explained == "levels" and (checks or truncated):
+        _checks.fail("`checks` and `truncated` are for rates: switch them off where the data set explains levels")
     power = likelihood_power(dataset, effective)
     stages = _stages(method, n, stages)
     listed = _listed(dataset, models)
     counts = _counted(dataset, max_enzymes, listed)
     if truncated is None:
-        truncated = method == "log" and max(counts) < MOST_COLUMNS and sum(counts.values()) <= _MANY
+        few = max(counts) < MOST_COLUMNS and sum(counts.values()) <= _MANY
+        truncated = few and method == "log" and dataset.explained == "rates"
     if truncated:
         _check_truncated(max(counts))
     own = options.pop("settings", {})
@@ -185,6 +188,7 @@ def compare(
         "factors": factors.to_dict(given.names),
         "rates": given.sharing,
         "basal": given.basal,
+        "explained": given.explained,
         "effective": effective,
         "inclusion": None if inclusion is None else dict(inclusion),
         "conditions": len(given.conditions),
@@ -341,6 +345,7 @@ def _not_screened(dataset: Dataset, how: Options) -> list[str]:
     fixed = [f"`{name}`" for name in _OWN_WAY if getattr(how, name) is not None]
     fixed += ["`race=False`"] if not how.race else []
     fixed += ['`evidence="linear"`'] if how.evidence != "log" else []
+    fixed += ["levels that are explained"] if dataset.explained == "levels" else []
     fixed += ["fewer than three rates of change in a condition"] if min(dataset.n_shared) < 3 + dataset.basal else []
     return fixed
 
@@ -361,6 +366,6 @@ def _order(kept: Survivors, given: list[tuple[int, ...]] | None) -> list[int]:
 
 def _deficient(family: KineticFamily) -> int:
     """Count models whose design matrix has dependent columns at K = 1."""
-    ones = np.ones((1, family.measure.dim))
+    ones = np.ones((1, 1 + len(family.names[0])))
     _, rank = log_likelihood_block(family.dataset, list(family.names), ones, return_rank=True)
     return int(np.sum(rank < ones.shape[1]))

@@ -25,12 +25,14 @@ __all__ = ["Dataset"]
 FloatArray = NDArray[np.float64]
 Sharing = Literal["shared", "own"]
 SHARING: tuple[Sharing, ...] = ("shared", "own")
+Explained = Literal["rates", "levels"]
+EXPLAINED: tuple[Explained, ...] = ("rates", "levels")
 
 
 # Arguments of `Dataset` that are attributes of the same name.
 _FIELDS = (
     "times", "substrate", "phospho", "enzymes", "names", "condition", "cell_line", "forms", "regulators", "replicates",
-    "basal", "log_odds",
+    "basal", "log_odds", "explained",
 )  # fmt: skip
 # Missing values that a note names one by one.
 _NAMED = 3
@@ -77,6 +79,9 @@ class Dataset:
         Whether every model has a basal rate too, at which the substrate is phosphorylated without any of the enzymes.
     log_odds : (E,) array_like, optional
         Log prior odds of the enzymes, for the screen of many models; :func:`fwbq.chema.compare` sets them.
+    explained : {"rates", "levels"}, optional
+        Whether models explain the rates of change, or the levels of whole courses, which suits noisy data: see
+        `fwbq.chema.courses`. :func:`fwbq.chema.network` chooses it.
 
     Raises
     ------
@@ -109,6 +114,7 @@ class Dataset:
     replicates: Replicates | None
     basal: bool
     log_odds: FloatArray | None
+    explained: Explained
 
     def __init__(
         self,
@@ -126,6 +132,7 @@ class Dataset:
         replicates: Replicates | None = None,
         basal: bool = False,
         log_odds: ArrayLike | None = None,
+        explained: Explained = "rates",
     ) -> None:
         t = _checks.numbers(times, "times", 1)
         y_s = _checks.levels(substrate, "substrate", 1, len(t), missing=True)
@@ -150,6 +157,7 @@ class Dataset:
             ("replicates", None if replicates is None else _known(replicates, len(t))),
             ("basal", _validate.flag(basal, "basal")),
             ("log_odds", None if log_odds is None else _validate.vector(log_odds, "log_odds", len(labels))),
+            ("explained", _validate.choice(explained, "explained", EXPLAINED)),
         ):
             object.__setattr__(self, field, value)
         if self.n_missing:
@@ -386,6 +394,7 @@ class Dataset:
             regulators=truths.pop() if len(truths) == 1 else None,
             replicates=Replicates.stacked([d.replicates or Replicates.single(len(d.times)) for d in parts]),
             basal=any(d.basal for d in parts),
+            explained=parts[0].explained,
         )
 
     def normalised(self) -> Dataset:

@@ -49,15 +49,18 @@ class KineticFamily:
 
     @property
     def measure(self) -> TruncatedGaussian:
-        """The prior of K."""
-        return prior(1 + len(self.names[0]))
+        """The prior of K: of K_0 alone where levels are explained."""
+        return prior(1 if self.dataset.explained == "levels" else 1 + len(self.names[0]))
 
     @property
     def coordinates(self) -> LogScale:
         """Logarithmic above the level that a Michaelis constant is compared with: y_S* for K_0, y_S for the others.
 
         The level is low among those measured (the 20 % quantile), because y / (y + K) changes fastest where y is small.
+        Where levels are explained, K_0 is compared with the shortest step of time.
         """
+        if self.dataset.explained == "levels":  # K_0 is a time; below the shortest step it hardly matters
+            return LogScale([min(float(np.diff(t).min()) for part in self.dataset.split() for t in [part.times])])
         levels = [
             np.concatenate([getattr(part, name)[: part.means] for part in self._increments])
             for name in ("phospho", "substrate")
@@ -102,6 +105,7 @@ class KineticFamily:
             "rates": [list(group) for group in self.dataset.groups],
             "truncated": self.truncated,
             **({"basal": True} if self.dataset.basal else {}),
+            **({} if self.dataset.explained == "rates" else {"explained": self.dataset.explained}),
             **({} if self.power == 1.0 else {"power": self.power}),
             "models": [list(name) for name in self.names],
         }

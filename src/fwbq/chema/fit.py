@@ -62,7 +62,7 @@ class FittedCourse:
     velocities : (draws, d) array
         V: of the dephosphorylation, then of each enzyme; the same for conditions that share rates.
     noise : (draws,) array
-        sigma, likewise.
+        sigma, likewise; of levels where these are explained.
     predicted : (draws, T - 1) array
         Rates with noise: what another measurement might give.
     """
@@ -103,7 +103,8 @@ class KineticFit:
     model : tuple of str
         Its enzymes.
     constants : (draws, d) array
-        Michaelis constants K: of the dephosphorylation, then of each enzyme; shared by the conditions.
+        Michaelis constants K: of the dephosphorylation, then of each enzyme; shared by the conditions. Where levels are
+        explained, (draws, 1): the time K_0.
     courses : tuple of FittedCourse
         One for each condition.
     effective_size : float
@@ -121,7 +122,7 @@ class KineticFit:
 
     def _repr_html_(self) -> str:
         """Return the posterior of the constants, for notebooks."""
-        names = ["dephosphorylation", *self.model]
+        names = ["dephosphorylation", *self.model][: self.constants.shape[1]]
         spread = np.quantile(self.constants, [0.05, 0.5, 0.95], axis=0).T
         rows = [[name, *(f"{q:.3g}" for q in row)] for name, row in zip(names, spread, strict=True)]
         return _html.grid(["Michaelis constant K", "5 %", "median", "95 %"], rows, "{" + ", ".join(self.model) + "}")
@@ -199,32 +200,40 @@ def fit(
             "contradict it; leave `truncated` out, or choose another model"
         )
     names = tuple(dataset.names[j] for j in columns)
+    levels = dataset.explained == "levels"
+    velocity_units = factors.velocities(columns.tolist())
+    if levels:
+        velocity_units[0] = factors.phospho
     split, courses = dataset.split(), {}
     for members, part, x, (velocities, noise) in zip(dataset.groups, parts, designs, drawn, strict=True):
         fitted = part.turned_back(np.einsum("mtj,mj->mt", x[kept], velocities[kept]))
         fitted += _basal(part, noise[kept], generator)
-        rates = factors.rate * fitted[:, : part.means] / part.root
-        noise = factors.rate * noise[kept]
-        predicted = rates + noise[:, None] / part.root * generator.standard_normal(rates.shape)
+        unit = factors.phospho if levels else factors.rate
+        explained = unit * fitted[:, : part.means] / part.root
+        noise = unit * noise[kept]
+        predicted = explained + noise[:, None] / part.root * generator.standard_normal(explained.shape)
         first = 0
         for i in members:
             course = split[i]
-            used = course.used[:-1]
+            used = np.isfinite(course.phospho) if levels else course.used[:-1]
             rows = slice(first, first + int(used.sum()))
             first = rows.stop
+            of_draws = [_spread(each[:, rows], used) for each in (explained, predicted)]
+            if levels:
+                of_draws = [np.diff(each, axis=1) / np.diff(course.times) for each in of_draws]
             courses[i] = FittedCourse(
                 condition=course.conditions[0],
                 times=course.times,
                 phospho=course.phospho,
-                observed=np.where(used, course.slopes[:-1], np.nan),
-                rates=_spread(rates[:, rows], used),
-                velocities=velocities[kept] * factors.velocities(columns.tolist()),
+                observed=np.where(np.isfinite(of_draws[0][0]), course.slopes[:-1], np.nan),
+                rates=of_draws[0],
+                velocities=velocities[kept] * velocity_units,
                 noise=noise,
-                predicted=_spread(predicted[:, rows], used),
+                predicted=of_draws[1],
             )
     return KineticFit(
         names,
-        constants[kept] * factors.constants(len(columns)),
+        constants[kept, :1] * factors.time if levels else constants[kept] * factors.constants(len(columns)),
         tuple(courses[i] for i in sorted(courses)),
         float(1.0 / np.sum(weights**2)),
     )
@@ -241,7 +250,7 @@ def _basal(part: Increments, noise: FloatArray, generator: np.random.Generator) 
 
 
 def _spread(rates: FloatArray, used: BoolArray) -> FloatArray:
-    """Put the rates of increments (m, N) at their intervals (m, T - 1); NaN at the others."""
+    """Put values of the rows that were used (m, N) at their places (m, rows); NaN at the others."""
     result = np.full((len(rates), len(used)), np.nan)
     result[:, used] = rates
     return result

@@ -2,7 +2,8 @@
 
 What is measured of a kinase under its inhibitor is often its phosphorylation, which may stay or even rise, while its
 activity, which is what acts on a substrate, falls. So the level of an inhibited kinase, as an enzyme, is multiplied by
-one minus the efficacy in the conditions that were treated with the inhibitor. As a substrate it is left as measured.
+one minus the efficacy in the conditions that were treated with the inhibitor, or what it is above its level at rest is.
+As a substrate it is left as measured.
 """
 
 from __future__ import annotations
@@ -77,15 +78,27 @@ class Inhibitor:
         return self.name == condition or self.name in words
 
 
-def inhibited(dataset: Dataset, inhibitors: Iterable[Inhibitor | str]) -> Dataset:
-    """Return the data with the activities of inhibited kinases lowered; see :meth:`Dataset.inhibited`."""
+def inhibited(dataset: Dataset, inhibitors: Iterable[Inhibitor | str], *, rest: bool = False) -> Dataset:
+    """Return the data with the activities of inhibited kinases lowered; see :meth:`Dataset.inhibited`.
+
+    With `rest` they are lowered to the mean level at the first times of all conditions, and not to zero: most of what
+    is measured of a kinase at rest is often background, and no activity.
+    """
     every = as_inhibitors(inhibitors)
     levels = np.array(dataset.enzymes)
     for each in every:
+        column = dataset.columns([each.kinase])[0]
+        low = _at_rest(dataset, column) if rest else 0.0
         rows = [i for i, name in enumerate(dataset.condition) if each.treats(name)]
         treated(each, dataset.conditions)
-        levels[np.ix_(rows, list(dataset.columns([each.kinase])))] *= 1.0 - each.efficacy
+        levels[rows, column] = low + (1.0 - each.efficacy) * (levels[rows, column] - low)
     return dataset.with_values(enzymes=levels)
+
+
+def _at_rest(dataset: Dataset, column: int) -> float:
+    """Return the mean of the first measured levels of the conditions."""
+    courses = (dataset.enzymes[rows, column] for rows in dataset.rows())
+    return float(np.mean([course[np.isfinite(course)][0] for course in courses]))
 
 
 def stimulated(dataset: Dataset, stimuli: Sequence[str]) -> Dataset:

@@ -94,6 +94,10 @@ class Increments:
             return self.rates
         return np.asarray(self.turned_back(self.rates[None])[0] + self.along_basal * self.basal)
 
+    def constants(self, points: FloatArray, size: int) -> FloatArray:
+        """Return the constants of models with `size` enzymes at the points of their measure: K_0, K_1, ..."""
+        return points
+
     def odds(self, enzymes: IntArray) -> FloatArray | float:
         """Log prior odds of some enzymes, in the shape of `enzymes`."""
         return 0.0 if self.log_odds is None else self.log_odds[enzymes]
@@ -165,6 +169,10 @@ def increments(data: Dataset) -> tuple[Increments, ...]:
     Given K, the rates of several conditions with the same V and sigma are one regression: Y and the rows of X(K) are
     stacked, N is the number of all increments, and the marginal likelihood is the same function of them as for one.
     """
+    if data.explained == "levels":
+        from .courses import courses
+
+        return courses(data)
     rows, used, slopes = data.rows(), data.used, data.slopes
     result = []
     for members in data.groups:

@@ -182,6 +182,7 @@ def block_at(
     parts: Sequence[Increments], index: IntArray, points: FloatArray, *, truncated: bool = False
 ) -> tuple[FloatArray, RankArray]:
     """:func:`log_likelihood_block` without checks: models as column indices (m, d - 1), and ranks; (n, m) each."""
+    points = parts[0].constants(points, index.shape[1])
     values = np.zeros((len(points), len(index)))
     rank = np.full(values.shape, points.shape[1], dtype=np.int64)
     for part in parts:

@@ -17,6 +17,7 @@ the harmonic mean of the two.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +25,10 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _frozen
 from . import _checks
 
-__all__ = ["Replicates", "of_course"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Replicates", "of_course", "scatter_share"]
 
 FloatArray = NDArray[np.float64]
 
@@ -118,3 +122,30 @@ def of_course(times: FloatArray, values: FloatArray) -> Replicates:
             squares[i] = np.sum((rates - rates.mean()) ** 2)
             freedom[i] = before - 1
     return Replicates(weight, squares, freedom)
+
+
+def scatter_share(table: pd.DataFrame) -> float:
+    r"""Share of the squared rates of change that is scatter of the replicates: the median over the variables.
+
+    With means :math:`\bar y` of r replicates that have the variance :math:`s^2`, and steps :math:`\Delta` of time,
+
+    .. math::
+        \frac{\sum_n (s_n^2 / r_n + s_{n+1}^2 / r_{n+1}) / \Delta_n^2}
+             {\sum_n (\bar y_{n+1} - \bar y_n)^2 / \Delta_n^2}.
+
+    It is 0 without replicates.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Tidy.
+    """
+    means = table.groupby(["variable", "condition", "time"])["value"].agg(["mean", "var", "size"]).reset_index()
+    means["error"] = means["var"] / means["size"]
+    courses = means.groupby(["variable", "condition"])
+    step = courses["time"].diff()
+    means["signal"] = (courses["mean"].diff() / step) ** 2
+    means["scatter"] = (means["error"] + courses["error"].shift()) / step**2
+    known = means.dropna(subset=["signal", "scatter"]).groupby("variable")[["scatter", "signal"]].sum()
+    known = known[known["signal"] > 0.0]
+    return float((known["scatter"] / known["signal"]).median()) if len(known) else 0.0

@@ -397,9 +397,9 @@ def network(
     ] = 1.3,
     conditions: Annotated[str | None, typer.Option(help="Only these conditions, separated by commas.")] = None,
     replicates: Annotated[
-        Literal["each", "mean"],
-        typer.Option(help="each: rates of every replicate are in the likelihood. mean: replicates are averaged first."),
-    ] = "each",
+        Literal["each", "mean"] | None,
+        typer.Option(help="With --explain rates: each replicate in the likelihood (default), or mean: averaged first."),
+    ] = None,
     inhibitor: Inhibitors = None,
     stimuli: Annotated[
         str | None, typer.Option(help="Words of the conditions' names that are stimuli, separated by commas.")
@@ -420,8 +420,13 @@ def network(
     rates: Annotated[
         Literal["shared", "own"], typer.Option(help="Whether conditions of one cell line share rates and noise.")
     ] = "shared",
+    explain: Annotated[
+        Literal["auto", "levels", "rates"],
+        typer.Option(help="Whole courses, or rates of change; auto: courses where replicates scatter much."),
+    ] = "auto",
     truncated: Annotated[
-        bool, typer.Option("--truncated/--closed-form", help="Rates V >= 0, or of either sign, which is the default.")
+        bool,
+        typer.Option("--truncated/--closed-form", help="With --explain rates: V >= 0, or of either sign (default)."),
     ] = False,
     n: Annotated[int, typer.Option("--n", "-n", help="Most points for each model.")] = 200,
     tol: Annotated[
@@ -449,7 +454,8 @@ def network(
         conditions=_split(conditions, "conditions"), replicates=replicates, inhibitors=inhibitor or (),
         stimuli=_split(stimuli, "stimuli") or (), max_enzymes=max_enzymes, basal=basal,
         effective=None if effective == float("inf") else effective, inclusion=inclusion,
-        units=units, rates=rates, truncated=truncated, n=n, tol=tol, journal=journal, rng=seed,
+        units=units, rates=rates, explained=None if explain == "auto" else explain, truncated=truncated, n=n, tol=tol,
+        journal=journal, rng=seed,
     )  # fmt: skip
 
 
