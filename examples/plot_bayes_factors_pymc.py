@@ -121,7 +121,7 @@ print(found["all ten"].summary())
 
 
 class Counting(pm.smc.IMH):
-    """PyMC's own kernel; it notes the likelihoods that it evaluates, and the log evidence of each chain."""
+    """PyMC's own kernel; it notes its evaluations, and the log evidence of each chain."""
 
     def setup_kernel(self):
         """Count the first draws."""
@@ -170,7 +170,7 @@ def exact_regression(Z):
 
 
 def exact_surgery(differ):
-    """Return the log evidence by Gauss's rules for spread and effects, and an even grid for the level."""
+    """Return the log evidence, by Gauss's rules and an even grid for the level."""
     level = np.linspace(-5.0, 0.0, 201)
     effect, weight = np.polynomial.hermite_e.hermegauss(40)
     spread, spread_weight = np.polynomial.legendre.leggauss(40)

@@ -54,7 +54,7 @@ STEPS = 10  # a year, of the classical Runge-Kutta method: errors near 1e-4 of t
 
 
 def solve(rates, theta):
-    """Return log populations (201, 2) for parameters (d,), the logarithms of populations in 1900 and of rates."""
+    """Return log populations (201, 2) for parameters (d,), which are logarithms."""
     parameters, h = jnp.exp(theta[2:]), 1.0 / STEPS
 
     def slope(s):
@@ -115,7 +115,7 @@ read_off = np.concatenate([log_pelts[0], np.log([a, b, c, d])])
 
 
 def model(rates):
-    """Return the model with these rates. k and h, where there are any, start so high that they matter little."""
+    """Return the model with these rates; k and h start so high that they matter little."""
     extra = 0 if rates is lotka_volterra else 1
     centre = np.concatenate([CENTRE, np.full(extra, np.log(100.0))])
     prior = fwbq.Gaussian(centre, np.diag(np.square(WIDTH + [1.0] * extra)))
