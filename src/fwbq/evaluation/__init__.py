@@ -1,7 +1,7 @@
 """Calling the integrand: one point or many at a time, on executors, with a journal that survives a crash."""
 
 from .calls import find_out_at_once
-from .entry import check_names, entry
+from .entry import entry
 from .evaluation import Evaluation
 from .evaluations import Evaluations
 from .evaluator import Evaluator, evaluating, what_is_kept
@@ -22,7 +22,6 @@ __all__ = [
     "Journal",
     "JournalError",
     "Progress",
-    "check_names",
     "checked_executor",
     "entry",
     "evaluating",

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _frozen, _html, _validate
-from ..evaluation import check_names, find_out_at_once
+from ..evaluation import find_out_at_once
+from ..evaluation.entry import check_names
 from ..evaluation.evaluations import BadResult, Returns
 from ..inference import Evidence, EvidenceRun, evidence
 from ..inference.start import starting_point
