@@ -120,7 +120,7 @@ def draw():
     with TABLE.open(newline="") as file:
         rows = list(csv.DictReader(file))
     for theme, ink in (("light", "#222832"), ("dark", "#ced6dd")):
-        figure, ax = plt.subplots(figsize=(7.2, 4.0), layout="constrained")
+        figure, ax = plt.subplots(figsize=(5.4, 4.0), layout="constrained")  # read on a phone
         for k, (name, (colour, marker)) in enumerate(STYLE.items()):
             mine = [row for row in rows if row["method"] == name]
             if not mine:
@@ -136,7 +136,7 @@ def draw():
             groups = [group for group, new in zip(groups, np.append(np.diff(x) > 0.0, True), strict=True) if new]
             x, dots, ends = (np.array([np.median(v[group]) for group in groups]) for v in (used, error, width))
             x = x * 1.03 ** (k - 1.5)
-            label = f"{name}: {held} % of its 95 % intervals hold"
+            label = f"{name}: {held} % of 95 % intervals hold"
             ax.plot(x, dots, marker=marker, color=colour, lw=2.5 if name == "fwbq" else 1.2, ms=6, label=label)
             ax.vlines(x, np.minimum(dots, ends), np.maximum(dots, ends), color=colour, lw=1.0)
             ax.scatter(x, ends, marker="_", s=130, color=colour, lw=1.6)
@@ -150,7 +150,7 @@ def draw():
         for label in (ax.xaxis.label, ax.yaxis.label):
             label.set_color(ink)
         figure.legend(loc="outside upper left", frameon=False, labelcolor=ink, ncols=1, fontsize=9)
-        figure.savefig(FIGURES / f"peers-{theme}.png", transparent=True, dpi=180)
+        figure.savefig(FIGURES / f"peers-{theme}.png", transparent=True, dpi=240)
         plt.close(figure)
 
 

@@ -31,7 +31,7 @@ STIMULI = ("EGF", "FGF1", "HGF", "IGF1", "Insulin", "NRG1", "PBS", "Serum")
 
 
 def dataset(total_over_largest):
-    """4EBP1_pS65 and the kinases, with a total of `total_over_largest` times the largest level seen."""
+    """4EBP1_pS65 and the kinases; the total is `total_over_largest` times the largest level."""
     conditions = [f"UACC812 {stimulus}" for stimulus in STIMULI]
     options = {"phospho": "4EBP1_pS65", "conditions": conditions}
     largest = chema.hpn_dream.load(directory, "UACC812", total=1e6, **options).phospho.max()

@@ -31,7 +31,8 @@ plt.show()
 for name, design in (("blended pairwise", pairwise), ("fully corrective", corrective)):
     rule = design.rule(64)
     print(
-        f"{name}: error {rule.mmd:.4f}, least weight {rule.weights.min():.1e}, sum |w| {rule.sum_abs_weights:.4f}"
+        f"{name}: error {rule.mmd:.4f}, least weight {rule.weights.min():.1e}, "
+        f"sum |w| {rule.sum_abs_weights:.4f}"
     )
 herding = fwbq.FrankWolfe(embedding, candidates=3000, rng=0).rule(64)
 print(f"herding with as many points: {herding.mmd:.4f}")

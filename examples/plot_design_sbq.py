@@ -31,6 +31,7 @@ plt.show()
 for n in (16, 64, 256):
     rule = design.rule(n)
     print(
-        f"n = {n}: error {rule.mmd:.1e}, sum |w| {rule.sum_abs_weights:.2f}, {(rule.weights < 0).sum()} negative"
+        f"n = {n}: error {rule.mmd:.1e}, sum |w| {rule.sum_abs_weights:.2f}, "
+        f"{(rule.weights < 0).sum()} negative"
     )
 print(design.status)

@@ -42,7 +42,8 @@ for name, kernel in kernels.items():
     covered[name] = (low <= integrals) & (integrals <= high)
     width = np.median(high - low) / 2
     print(
-        f"{name} covers {covered[name].mean():.0%} where 95 % is claimed; median half-width {width:.3f}"
+        f"{name} covers {covered[name].mean():.0%} where 95 % is claimed; "
+        f"median half-width {width:.3f}"
     )
 
 # %%

@@ -5,6 +5,7 @@ it prints, dots standing for anything. Blocks fenced as ``{code-block} python`` 
 they are files.
 """
 
+import ast
 import contextlib
 import doctest
 import io
@@ -65,6 +66,14 @@ def test_code_is_seen_whole(page):
         r"^```(?:python|{code-block} python)\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL
     ):
         assert max(map(len, code.splitlines())) <= 94, code
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)
+def test_code_of_the_gallery_is_seen_whole(path):
+    """Its column holds 100 characters; comments at the margin are prose and wider."""
+    text = path.read_text()
+    lines = text.splitlines()[ast.parse(text).body[0].end_lineno :]
+    assert [line for line in lines if len(line) > 100 and not line.startswith("# ")] == []
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if list(blocks(page))], ids=lambda p: p.name)

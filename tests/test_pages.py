@@ -94,13 +94,16 @@ def test_the_search_finds(browser, words, page):
     WebDriverWait(browser, 20).until(lambda b: page in [a.text for a in b.find_elements(By.CSS_SELECTOR, results)])
 
 
-def test_dark_pages_are_dark_and_figures_keep_a_light_ground(browser):
+def test_dark_pages_have_dark_figures(browser):
     show(browser, "index.html", theme="dark")
     assert browser.find_element(By.TAG_NAME, "html").get_attribute("data-theme") == "dark"
-    ground = "return getComputedStyle(document.querySelector(arguments[0])).backgroundColor"
-    level = [int(v) for v in browser.execute_script(ground, "body").strip("rgba()").split(",")[:3]]
+    style = "return getComputedStyle(document.querySelector(arguments[0]))[arguments[1]]"
+    level = [int(v) for v in browser.execute_script(style, "body", "backgroundColor").strip("rgba()").split(",")[:3]]
     assert max(level) < 60
-    assert browser.execute_script(ground, ".bd-article img") == "rgb(255, 255, 255)"
+    shown = "return Array.from(document.querySelectorAll('.bd-article img')).filter((e) => e.offsetParent !== null)"
+    assert {image.get_attribute("class") for image in browser.execute_script(shown)} == {"only-dark"}
+    show(browser, "idea.html", theme="dark")
+    assert "invert" in browser.execute_script(style, ".bd-article img", "filter")
 
 
 def test_code_can_be_copied_and_its_source_read(browser):

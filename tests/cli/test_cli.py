@@ -574,7 +574,7 @@ def test_the_demo_prints_its_ranking_without_what_the_report_needs(here, capsys,
     assert run(["demo", "--out", "demo", "--no-progress"]) == 0
     out = capsys.readouterr().out
     assert "The leading 10 of 352 models" in out and "{E7, E19} is the most probable" in out
-    assert 'The report was not written. the report needs plotly: pip install "fwbq[report]"' in out
+    assert 'The report was not written: the report needs plotly: pip install "fwbq[report]"' in out
     assert not Path("demo/report.html").exists() and Path("demo/ranking.csv").exists()
 
 

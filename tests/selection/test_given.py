@@ -37,6 +37,14 @@ def test_an_estimate_is_taken_too():
     assert fwbq.compare({"a": fwbq.Estimate(-3.0, 0.2, 0.2)}).log_evidence("a") == -3.0
 
 
+def test_the_summary_speaks_of_no_run():
+    assert (
+        "Evidences that were computed before were compared."
+        in fwbq.compare({"a": (-1.0, 0.1), "b": (-2.0, 0.1)}).summary()
+    )
+    assert "; they took 60 evaluations." in fwbq.compare({"near": found(0.0), "far": found(1.0)}).summary()
+
+
 def test_the_comparison_has_everything_a_comparison_has(tmp_path):
     both = fwbq.compare({"a": (-10.0, 0.1), ("x", "y"): found(0.0)})
     assert both.success and "computed before" in both.status

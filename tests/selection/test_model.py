@@ -103,6 +103,14 @@ def test_what_cannot_be_a_model_is_told(arguments, message):
         fwbq.Model(log_joint, **arguments)
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"), [("log_likelihood", "log_integrand"), ("prior", "measure"), ("vectorised", "vectorized")]
+)
+def test_names_of_other_functions_are_answered(name, meant):
+    with pytest.raises(TypeError, match=f"`{name}` is not an option of Model: did you mean `{meant}`"):
+        fwbq.Model(np.sum, **{name: None})
+
+
 def test_shared_points_need_a_prior():
     with pytest.raises(ValueError, match="'joint' is a log joint density, without a prior"):
         fwbq.compare_models({"joint": fwbq.Model(log_joint, dim=2)}, n=10, evidence="linear")

@@ -127,7 +127,7 @@ def compare_and_write(
         print_ranking(found)
         say_wrapped(f"written to {out}: {', '.join(path.name for path in written)}")
         if missing:
-            say_wrapped(f"The report was not written. {missing}")
+            say_wrapped(f"The report was not written: {missing}")
     return NOT_CERTAIN if stop is not None and found.map_probability < stop else 0
 
 

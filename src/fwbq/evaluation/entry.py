@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 _ELSEWHERE = {
     "seed": "rng", "random_state": "rng", "n_jobs": "executor", "workers": "executor", "pool": "executor",
     "likelihood": "log_likelihood", "loglike": "log_likelihood", "verbose": "progress", "epsabs": "tol",
-    "tolerance": "tol", "measure": "prior", "prior": "measure",
+    "tolerance": "tol", "measure": "prior", "prior": "measure", "log_likelihood": "log_integrand",
 }  # fmt: skip
 
 #: Options that every such function has.
@@ -63,6 +63,22 @@ def entry(function: Callable[P, T]) -> Callable[P, T]:
             return _logged(function, *args, **kwargs)
 
     return called
+
+
+def check_names(called: str, names: Iterable[str], given: Iterable[str]) -> None:
+    """Raise a `TypeError` that says what is meant when a keyword that was given is none of the names of a function.
+
+    Examples
+    --------
+    >>> check_names("Model", ["log_integrand", "measure"], ["prior"])
+    Traceback (most recent call last):
+    ...
+    TypeError: `prior` is not an option of Model: did you mean `measure`? The options are log_integrand, measure
+    """
+    known = list(names)
+    for name in given:
+        if name not in known:
+            raise TypeError(_unknown(called, name, None, known))
 
 
 def _logged(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -67,8 +67,7 @@ def decision(comparison: Comparison, shares: np.ndarray | None = None) -> Decisi
             shares = comparison.probabilities()
     best = comparison.names.index(comparison.best)
     name = _name(comparison, best)
-    spent = f"{comparison.n_evaluations:,} evaluation{'s' if comparison.n_evaluations != 1 else ''}"
-    ended = f"The run ended after {spent}: {words.clean(comparison.status, 500)}."
+    ended = _ended(comparison)
     if comparison.n_models == 1:
         evidence = words.with_error(
             float(comparison.evidences.log_median[best]), float(comparison.evidences.log_sd[best])
@@ -181,3 +180,12 @@ def _forecast(comparison: Comparison, wanted: float) -> str:
         full = label(comparison.names[i])
         text = text.replace(full, words.shorten(full)) if full else text
     return words.clean(text, 400)
+
+
+def _ended(comparison: Comparison) -> str:
+    """Return why the run ended, and what it took; evidences that were given did not run."""
+    status, n = words.clean(comparison.status, 500), comparison.n_evaluations
+    spent = f"{n:,} evaluation{'s' if n != 1 else ''}"
+    if comparison.settings.get("evidence") == "given":
+        return f"{status[0].upper()}{status[1:]}{f'; they took {spent}' if n else ''}."
+    return f"The run ended after {spent}: {status}."

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, field, fields
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _frozen, _html, _validate
 from ..evaluation import find_out_at_once
+from ..evaluation.entry import check_names
 from ..evaluation.evaluations import BadResult, Returns
 from ..inference import Evidence, EvidenceRun, evidence
 from ..inference.start import starting_point
@@ -77,6 +78,11 @@ class Model:
     gradient: bool = False
     variables: Variables | None = None
     _many: bool | None = field(default=None, init=False, repr=False)  # what was found out
+
+    def __new__(cls, *args: Any, **options: Any) -> Self:
+        """Answer names of other functions, such as `prior`, in words."""
+        check_names("Model", (each.name for each in fields(cls) if each.init), options)
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         _validate.function(self.log_integrand, "log_integrand")
