@@ -69,11 +69,16 @@ class Kinetics:
 
     def course(self, on: Sequence[tuple[str, str]], activity: FloatArray) -> FloatArray:
         """Active parts (proteins, T) after the stimuli, from the steady state without them."""
-        options = {"method": "LSODA", "rtol": 1e-5, "atol": 1e-7}
-        start = np.full(PROTEINS, 0.02)
-        rest = solve_ivp(self.slope, (0.0, 3000.0), start, args=((), activity), **options).y[:, -1]
-        found = solve_ivp(self.slope, (0.0, TIMES[-1]), rest, args=(on, activity), t_eval=TIMES, **options)
-        return np.asarray(found.y)
+
+        def solve(start: FloatArray, on: Sequence[tuple[str, str]], times: FloatArray) -> FloatArray:
+            def slope(t: float, p: FloatArray) -> FloatArray:
+                return self.slope(t, p, on, activity)
+
+            span = (0.0, float(times[-1]))
+            return np.asarray(solve_ivp(slope, span, start, "LSODA", times, rtol=1e-5, atol=1e-7).y)
+
+        rest = solve(np.full(PROTEINS, 0.02), (), np.array([3000.0]))[:, -1]
+        return solve(rest, on, TIMES)
 
 
 def simulate(rng: np.random.Generator) -> Simulated:
