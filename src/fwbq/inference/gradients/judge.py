@@ -231,15 +231,19 @@ class Judgement:
         return TUNING.judge.missed * max(0.0, float(np.log(TUNING.judge.effective / self.effective)))
 
     @property
+    def settled(self) -> bool:
+        """Whether the last fits agree, or so many of the draws are effective that it does not matter."""
+        return self.drift < TUNING.judge.most_drift or self.effective > TUNING.judge.convincing
+
+    @property
     def unsettled(self) -> float:
         """What a surrogate that changes from one fit to the next leaves open."""
-        numbers = TUNING.judge
-        return self.drift if self.drift >= numbers.most_drift else numbers.drift * self.drift
+        return TUNING.judge.drift * self.drift if self.settled else self.drift
 
     @property
     def sound(self) -> bool:
         """Whether enough of the draws are effective, and the last fits agree."""
-        return self.effective > TUNING.judge.effective and self.drift < TUNING.judge.most_drift
+        return self.effective > TUNING.judge.effective and self.settled
 
 
 def standard_error(terms: Array) -> float:
