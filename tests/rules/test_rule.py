@@ -656,3 +656,22 @@ def test_errors_common_to_all_entries_multiply_the_sums():
     found = worst_case.total(1.0, one, one, [1.0], 0.0, 0.0, 1.0)
     # k_PP = 1, 2 w'z = 2 and w'Kw = 1; beside them only the errors of the mean elements, 2 |w z|.
     assert (found.value, found.floor) == (0.0, pytest.approx(6.0 * worst_case.COMMON_ERROR, abs=0.0))
+
+
+def test_a_refinement_that_diverges_is_begun_again_with_more_jitter(monkeypatch):
+    """As where K has rounding errors above the jitter; whether it has depends on the processor."""
+    x = np.linspace(0.0, 1.0, 6)
+    K = np.exp(-0.5 * (x[:, None] - x) ** 2 / 0.1)
+    real, factors = GramWorstCase._refined, []
+
+    def refined(self, lower, constant):
+        factors.append(lower)
+        for k, (w, _) in enumerate(real(self, lower, constant)):
+            w = w * 1e4**k if len(factors) == 1 else w
+            yield w, self._exact.dot(w)
+
+    monkeypatch.setattr(GramWorstCase, "_refined", refined)
+    w, _ = GramWorstCase(K, K.mean(axis=1), float(K.mean())).quick_weights(True)
+    assert len(factors) == 2
+    np.testing.assert_allclose(w, 1.0 / 6.0, rtol=1e-6)  # the mean of K over these very points
+    assert np.diagonal(factors[1]).min() > np.diagonal(factors[0]).min()
