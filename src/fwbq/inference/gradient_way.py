@@ -154,17 +154,24 @@ class GradientWay:
         spread = [row for row in data.highest_first if row < self._spread_size and self._is_usable(data, row)]
         starts = [row for row in spread if row not in tried and not any(r.top.holds(data.z[row]) for r in self.regions)]
         least = numbers.further_budget
-        budget = int(np.clip(numbers.further_part * self.settings.n, least, 2 * least))
-        kept = max(numbers.reserve, numbers.reserve_per_dimension * d) if further else 0
-        left = self.settings.n - len(data.evaluated) - kept
+        reserve = max(numbers.reserve, numbers.reserve_per_dimension * d)
+        left = self.settings.n - len(data.evaluated)
+        full = min(len(self.ascents[0].rows), (left - reserve) // 2)
+        full = max(full, least)
+        left -= reserve if further else 0
         tops = tuple(region.top for region in self.regions)
-        for k in range(max(min(self._further, left // budget), 0)):
+        for k in range(self._further):
             # By turns from the spread and from around the top: the spread is as wide as the prior or the user's scale,
-            # which may be far from the posterior's.
-            if k % 2 == 0 and starts:
-                self._ascend(data, starts.pop(0), best.root, budget, further=True, anew=False)
+            # which may be far from the posterior's. A climb from there needs a metric of its own, and as many
+            # evaluations as the first one.
+            wide = k % 2 == 0 and bool(starts)
+            left -= full if wide else least
+            if left < 0:
+                break
+            if wide:
+                self._ascend(data, starts.pop(0), None, full, further=True, anew=False)
             else:
-                self.ascents.append(Ascent(self._around(best, len(self.ascents)), best.root, budget, True, tops))
+                self.ascents.append(Ascent(self._around(best, len(self.ascents)), best.root, least, True, tops))
 
     def _around(self, top: Top, number: int) -> Array:
         """Return a point (d,) some standard deviations from a top, in a random direction."""
@@ -236,38 +243,37 @@ class GradientWay:
         downhill = [
             top
             for top in further
-            if np.isfinite(top.value)
-            and 0.5 * top.decrement**2 > TUNING.ascent.arrived
+            if 0.5 * top.decrement**2 > TUNING.ascent.arrived
             and all(float(top.gradient @ (place - top.place)) < 0.0 for place in places)
         ]
         return len(downhill) / len(further) if further else 0.0
 
     @property
     def _ends(self) -> list[Top]:
-        """Where further climbs ended."""
-        return [ascent.top for ascent in self.ascents if ascent.further and ascent.top is not None]
+        """Where further climbs ended; one that went on as a full climb has found its mode, and says nothing more."""
+        begun = {ascent.rows[0] for ascent in self.ascents if not ascent.further and ascent.rows}
+        ended = [ascent for ascent in self.ascents if ascent.further and ascent.highest not in begun]
+        return [ascent.top for ascent in ended if ascent.top is not None and np.isfinite(ascent.top.value)]
 
     @property
     def _agree(self) -> bool:
-        """Whether at least half of the further climbs ended at modes that are known."""
+        """Whether more than half of the further climbs ended at modes that are known."""
         known = [any(region.top.holds(end.place) for region in self.regions) for end in self._ends]
-        return 2 * sum(known) >= len(known)
+        return 2 * sum(known) > len(known)
 
     @property
     def confirmed(self) -> bool:
         """Whether the modes are believed: in many dimensions one climb alone may have ended in a false basin.
 
         Either most further climbs ended at modes, or two climbs ended at one of them and most climbs at some
-        top, be it a lower one that holds nothing of the mass. A further climb that went on as a full one is that one.
+        top, be it a lower one that holds nothing of the mass.
         """
         if self.apart == 0.0:
             return True
-        ended = [ascent for ascent in self.ascents if ascent.top is not None and np.isfinite(ascent.top.value)]
-        full = [ascent for ascent in ended if not ascent.further]
-        begun = {ascent.rows[0] for ascent in full}
-        further = [ascent.top for ascent in ended if ascent.further and ascent.highest not in begun]
-        tops = [ascent.top for ascent in full if ascent.top is not None and ascent.top.decrement < 1.0]
-        back = sum(any(top.holds(end.place) for top in tops) for end in further if end is not None)
+        further = self._ends
+        full = [each.top for each in self.ascents if not each.further and each.top is not None]
+        tops = [top for top in full if np.isfinite(top.value) and top.decrement < 1.0]
+        back = sum(any(top.holds(end.place) for top in tops) for end in further)
         twice = any(region.climbs > 1 for region in self.regions)
         return twice and 2 * (len(tops) + back) > len(full) + len(further)
 
@@ -277,10 +283,10 @@ class GradientWay:
 
         It is the median of by how much they ended below the highest top.
         """
-        if self.chart.dim < TUNING.ascent.several or self._agree:
+        if self.chart.dim < TUNING.ascent.several or self._agree or not self.regions:
             return 0.0
         best = max(region.top.value for region in self.regions)
-        gaps = [best - end.value for end in self._ends if np.isfinite(end.value)]
+        gaps = [best - end.value for end in self._ends]
         return max(1.0, float(np.median(gaps))) if gaps else 1.0
 
     # Concluding

@@ -475,12 +475,12 @@ class AscentNumbers:
     growth: float = 10.0
     #: Share of the evaluations that the first climb may use.
     share: float = 0.5
-    #: Further climbs, from other points of the spread, and how many evaluations each may use beside the dimension: on
-    #: hares and lynxes one climb of two ends 34 below the top.
+    #: Further climbs, from other points of the spread, each with as many evaluations as the first one, and how many of
+    #: them one from around the top may use: on hares and lynxes one climb of two ends 34 below the top. With 12 to 20
+    #: evaluations and the metric at the known top most climbs from the spread ended on their way: of 24 runs on four
+    #: models, n = 100 and 200, 12 were right, 12 of these believed in place of 5, and one wrong mode less.
     further: int = 3
     further_budget: int = 12
-    #: or this part of all evaluations, up to twice as many: on hares and lynxes 20 to 30 are needed.
-    further_part: float = 0.1
     #: The first few use at most this share of the evaluations,
     further_share: float = 0.25
     #: and more of them begin from this dimension on: in fewer, draws meet other modes. From it on a mode that one climb

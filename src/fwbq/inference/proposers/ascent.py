@@ -237,6 +237,7 @@ def climb(
         spent += len(start)
     B = root @ root.T
     longest = numbers.longest
+    updated = False
     while spent < budget and 0.5 * float(g @ B @ g) > numbers.arrived and not any(top.holds(x) for top in tops):
         direction = B @ g
         # Moves longer than anything seen before are cut, in units of the coordinates.
@@ -257,6 +258,9 @@ def climb(
         s, y = point - x, g - after
         sy = float(s @ y)
         if sy > 1e-12 * float(np.linalg.norm(s) * np.linalg.norm(y)):
+            if not updated:
+                # A metric from elsewhere may be far too narrow here: it is scaled to the first change of the gradient.
+                B, updated = B * max(1.0, sy / float(y @ B @ y)), True
             u = B @ y
             B = B + (1.0 + float(y @ u) / sy) * np.outer(s, s) / sy - (np.outer(s, u) + np.outer(u, s)) / sy
             B = 0.5 * (B + B.T)
