@@ -90,6 +90,21 @@ def test_a_short_climb_ends_at_a_known_mode():
     assert spent < 15
 
 
+@pytest.mark.parametrize("wider", [1.0, 1e3, 1e5])
+def test_a_metric_from_elsewhere_that_is_far_too_narrow_is_noticed(wider):
+    rng = np.random.default_rng(1)
+    A = rng.normal(size=(5, 5))
+    f = gaussian(np.zeros(5), (A @ A.T + 0.3 * np.eye(5)) * wider**2)
+    ascent = Ascent(5.0 * wider * rng.normal(size=5), np.eye(5), 60, further=True)
+    spent = 0
+    while len(ascent.points):
+        ascent.tell([spent], *f(ascent.points))
+        spent += 1
+    assert ascent.top is not None
+    assert ascent.top.value > -0.5
+    assert spent < 40
+
+
 @pytest.mark.parametrize("factor", [-1.0, 0.0, 0.5, 2.0, 10.0])
 def test_sign_and_scale_are_checked_at_the_start(factor):
     f = gaussian(np.array([1.0, 2.0]), np.array([[1.0, 0.5], [0.5, 2.0]]))

@@ -156,9 +156,9 @@ class GradientWay:
         least = numbers.further_budget
         reserve = max(numbers.reserve, numbers.reserve_per_dimension * d)
         left = self.settings.n - len(data.evaluated)
-        full = min(len(self.ascents[0].rows), (left - reserve) // 2)
-        full = max(full, least)
-        left -= reserve if further else 0
+        full = max(len(self.ascents[0].rows), least)
+        left -= reserve if further or left >= reserve + full + least else reserve // 2
+        full = max(min(full, left), least)
         tops = tuple(region.top for region in self.regions)
         for k in range(self._further):
             # By turns from the spread and from around the top: the spread is as wide as the prior or the user's scale,

@@ -238,8 +238,12 @@ def climb(
     B = root @ root.T
     longest = numbers.longest
     updated = False
-    while spent < budget and 0.5 * float(g @ B @ g) > numbers.arrived and not any(top.holds(x) for top in tops):
+    while spent < budget and not any(top.holds(x) for top in tops):
         direction = B @ g
+        # A metric from elsewhere may be far too narrow here, so that every step seems to gain nothing: one is
+        # made, and the metric is scaled to the change of the gradient along it.
+        if not direction.any() or (updated and 0.5 * float(g @ direction) <= numbers.arrived):
+            break
         # Moves longer than anything seen before are cut, in units of the coordinates.
         length = float(np.max(np.abs(direction)))
         if length > longest:
@@ -259,7 +263,6 @@ def climb(
         sy = float(s @ y)
         if sy > 1e-12 * float(np.linalg.norm(s) * np.linalg.norm(y)):
             if not updated:
-                # A metric from elsewhere may be far too narrow here: it is scaled to the first change of the gradient.
                 B, updated = B * max(1.0, sy / float(y @ B @ y)), True
             u = B @ y
             B = B + (1.0 + float(y @ u) / sy) * np.outer(s, s) / sy - (np.outer(s, u) + np.outer(u, s)) / sy
