@@ -273,24 +273,30 @@ def test_a_mode_that_one_climb_alone_has_reached_is_not_believed():
     way = run._way
     found = run.result()
     top = way.regions[0].top
-    # The same run, had every further climb ended elsewhere, 3, 7 and 20 below the top.
+    # The same run, had every further climb ended elsewhere, below the top.
     ends = [ascent for ascent in way.ascents if ascent.further]
-    for ascent, gap in zip(ends, (3.0, 7.0, 20.0), strict=False):
+    reached = [ascent.top for ascent in ends]
+    gaps = [3.0, 7.0, 20.0, 40.0][: len(ends)]
+    assert len(ends) >= 3
+    for ascent, gap in zip(ends, gaps, strict=True):
         ascent.top = Top(top.place + 1e6, top.value - gap, top.gradient, top.root)
-    way.regions[0].climbs = 1
     assert not way.confirmed
-    assert way.apart == pytest.approx(np.median([3.0, 7.0, 20.0][: len(ends)]))
+    assert way.apart == pytest.approx(np.median(gaps))
     alone = way.conclude(run._data)
     assert not alone.success
     assert alone.sd >= way.apart > found.sd
-    # Two climbs at the mode do not suffice while most climbs ended nowhere,
-    way.regions[0].climbs = 2
+    # Two that came back do not suffice,
+    ends[0].top, ends[1].top = reached[:2]
     assert not way.confirmed
-    # but when one of these has reached a top, if a lower one.
-    ends[0].further = False
-    assert len(ends) == 2
+    # three do,
+    ends[2].top = reached[2]
     assert way.confirmed
     assert way.conclude(run._data).success
+    # and two that began around another mode, while the others say nothing of this one.
+    ends[2].top = Top(top.place + 1e6, top.value - 20.0, top.gradient, top.root)
+    for ascent in ends:
+        ascent.tops = (Top(top.place - 1e6, top.value - 60.0, top.gradient, top.root),)
+    assert way.confirmed
 
 
 def test_in_few_dimensions_draws_meet_other_modes_and_one_climb_is_enough():

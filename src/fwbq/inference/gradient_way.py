@@ -139,39 +139,44 @@ class GradientWay:
             self._ascend(data, best, region.whitening.root, left // 2)
 
     def _further_climbs(self, data: Data) -> None:
-        """Begin short climbs from the best points of the spread that no mode holds, while climbs end in unlike places.
+        """Begin climbs from around the top, and from points of the spread that no mode holds.
 
-        A mode at which half of a first few end is believed. Where they end elsewhere there are several modes, and
+        A mode to which enough of them come back is believed. Where they end elsewhere there are several modes, and
         further climbs are worth more than further draws, as long as enough evaluations for draws are left.
         """
         numbers = TUNING.ascent
         further = [ascent for ascent in self.ascents if ascent.further]
         best = max((region.top for region in self.regions), key=lambda top: top.value)
         d = self.chart.dim
-        if further and (d < numbers.several or self._agree):
+        many = d >= numbers.several
+        if further and (not many or self._agree(numbers.believed)):
             return
         tried = {row for ascent in self.ascents for row in ascent.rows}
         spread = [row for row in data.highest_first if row < self._spread_size and self._is_usable(data, row)]
         starts = [row for row in spread if row not in tried and not any(r.top.holds(data.z[row]) for r in self.regions)]
         least = numbers.further_budget
         reserve = max(numbers.reserve, numbers.reserve_per_dimension * d)
-        left = self.settings.n - len(data.evaluated)
         full = max(len(self.ascents[0].rows), least)
-        left -= reserve if further or left >= reserve + full + least else reserve // 2
-        full = max(min(full, left), least)
+        if self.settings.n - self._spread_size - full < reserve + full + least:
+            reserve //= 3  # too few evaluations are planned for as many climbs and draws as one would like
+        left = self.settings.n - len(data.evaluated) - reserve
         tops = tuple(region.top for region in self.regions)
+        # Most climbs from around the top come back with fewer evaluations than they may use.
+        usual = max((len(ascent.rows) for ascent in further), default=least // 2)
         for k in range(self._further):
-            # By turns from the spread and from around the top: the spread is as wide as the prior or the user's scale,
-            # which may be far from the posterior's. A climb from there needs a metric of its own, and as many
-            # evaluations as the first one.
-            wide = k % 2 == 0 and bool(starts)
-            left -= full if wide else least
-            if left < 0:
+            # Climbs from the spread, which is as wide as the prior or the user's scale, look for other modes, with as
+            # many evaluations as the first one had. Those from around the top tell a mode from a false basin, and
+            # begin first where that is asked.
+            wide = bool(starts) and left >= full and k % 3 in ((2,) if many else (0, 2))
+            cost = full if wide else usual
+            if left < cost and (k or further):
                 break
+            left -= cost
             if wide:
-                self._ascend(data, starts.pop(0), None, full, further=True, anew=False)
+                self._ascend(data, starts.pop(0), best.root, full, further=True, anew=False)
             else:
-                self.ascents.append(Ascent(self._around(best, len(self.ascents)), best.root, least, True, tops))
+                budget = min(max(left, least), 2 * least)
+                self.ascents.append(Ascent(self._around(best, len(self.ascents)), best.root, budget, True, tops))
 
     def _around(self, top: Top, number: int) -> Array:
         """Return a point (d,) some standard deviations from a top, in a random direction."""
@@ -193,7 +198,8 @@ class GradientWay:
                     region.replace(top)
                 return
         uphill = [float(top.gradient @ (region.top.place - top.place)) > 0.0 for region in self.regions]
-        if top.decrement >= 1.0 and any(uphill):
+        highest = max((region.top.value for region in self.regions), default=-np.inf)
+        if top.decrement >= 1.0 and any(uphill) and top.value < highest + TUNING.judge.above:
             return  # no top yet, and on the slope of one that is known
         if not ascent.further:
             self.regions.append(Region(top))
@@ -238,7 +244,7 @@ class GradientWay:
         There is a dip between such an end and the tops, and another mode on its side. Where the way to a known top goes
         up, the climb was on its slope.
         """
-        further = self._ends
+        further = [top for top, _ in self._ends]
         places = [region.top.place for region in self.regions]
         downhill = [
             top
@@ -249,44 +255,58 @@ class GradientWay:
         return len(downhill) / len(further) if further else 0.0
 
     @property
-    def _ends(self) -> list[Top]:
-        """Where further climbs ended; one that went on as a full climb has found its mode, and says nothing more."""
-        begun = {ascent.rows[0] for ascent in self.ascents if not ascent.further and ascent.rows}
-        ended = [ascent for ascent in self.ascents if ascent.further and ascent.highest not in begun]
-        return [ascent.top for ascent in ended if ascent.top is not None and np.isfinite(ascent.top.value)]
+    def _ends(self) -> list[tuple[Top, bool]]:
+        """Where further climbs ended that say something of the modes that are known, and whether each began elsewhere.
 
-    @property
-    def _agree(self) -> bool:
-        """Whether more than half of the further climbs ended at modes that are known."""
-        known = [any(region.top.holds(end.place) for region in self.regions) for end in self._ends]
-        return 2 * sum(known) > len(known)
+        One that went on as a full climb ended where that did. One that began around another mode says something only
+        if it ended at one of these.
+        """
+        full = {ascent.rows[0]: ascent.top for ascent in self.ascents if not ascent.further and ascent.rows}
+        places = {region.top.place.tobytes() for region in self.regions}
+        ends = []
+        for ascent in self.ascents:
+            top = full.get(ascent.highest) or ascent.top
+            if not ascent.further or top is None or not np.isfinite(top.value):
+                continue
+            elsewhere = bool(ascent.tops) and not any(known.place.tobytes() in places for known in ascent.tops)
+            if self._is_known(top) or not elsewhere:
+                ends.append((top, elsewhere))
+        return ends
+
+    def _is_known(self, top: Top) -> bool:
+        return any(region.top.holds(top.place) for region in self.regions)
+
+    def _agree(self, enough: int) -> bool:
+        """Whether enough further climbs, and at least half of them, ended at modes that are known."""
+        known = [self._is_known(top) for top, _ in self._ends]
+        return sum(known) >= enough and 2 * sum(known) >= len(known)
 
     @property
     def confirmed(self) -> bool:
         """Whether the modes are believed: in many dimensions one climb alone may have ended in a false basin.
 
-        Either most further climbs ended at modes, or two climbs ended at one of them and most climbs at some
-        top, be it a lower one that holds nothing of the mass.
+        Either enough further climbs ended at them, or two that began around another mode, and most climbs ended at
+        some top, be it a lower one that holds nothing of the mass.
         """
         if self.apart == 0.0:
             return True
-        further = self._ends
+        ends = self._ends
         full = [each.top for each in self.ascents if not each.further and each.top is not None]
         tops = [top for top in full if np.isfinite(top.value) and top.decrement < 1.0]
-        back = sum(any(top.holds(end.place) for top in tops) for end in further)
-        twice = any(region.climbs > 1 for region in self.regions)
-        return twice and 2 * (len(tops) + back) > len(full) + len(further)
+        at_top = sum(any(top.holds(end.place) for top in tops) for end, _ in ends)
+        return sum(elsewhere for _, elsewhere in ends) >= 2 and 2 * at_top > len(ends)
 
     @property
     def apart(self) -> float:
-        """How far apart climbs end, in natural logarithms, where most of the further ones ended at no mode: else zero.
+        """How far apart climbs end, in natural logarithms, where too few of the further ones ended at modes: else zero.
 
         It is the median of by how much they ended below the highest top.
         """
-        if self.chart.dim < TUNING.ascent.several or self._agree or not self.regions:
+        numbers = TUNING.ascent
+        if self.chart.dim < numbers.several or self._agree(numbers.believed) or not self.regions:
             return 0.0
         best = max(region.top.value for region in self.regions)
-        gaps = [best - end.value for end in self._ends]
+        gaps = [best - top.value for top, _ in self._ends]
         return max(1.0, float(np.median(gaps))) if gaps else 1.0
 
     # Concluding

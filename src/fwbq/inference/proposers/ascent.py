@@ -237,13 +237,17 @@ def climb(
         spent += len(start)
     B = root @ root.T
     longest = numbers.longest
-    updated = False
+    # A metric from elsewhere may be far too narrow here, so that no step seems worth it: one is made, and the metric is
+    # scaled to the change of the gradient along it. Where tops are known nobody measures the curvature afterwards.
+    updated, tested = False, not tops
     while spent < budget and not any(top.holds(x) for top in tops):
         direction = B @ g
-        # A metric from elsewhere may be far too narrow here, so that every step seems to gain nothing: one is
-        # made, and the metric is scaled to the change of the gradient along it.
-        if not direction.any() or (updated and 0.5 * float(g @ direction) <= numbers.arrived):
+        arrived = updated and 0.5 * float(g @ direction) <= numbers.arrived
+        if not direction.any() or (arrived and tested):
             break
+        if arrived:
+            # Where no mode is known the metric may still be too narrow: a longer step must not rise.
+            direction, updated = numbers.growth * direction, False
         # Moves longer than anything seen before are cut, in units of the coordinates.
         length = float(np.max(np.abs(direction)))
         if length > longest:
@@ -256,6 +260,7 @@ def climb(
             values, gradients = yield point[None]
             spent += 1
             going = search.next(point, float(values[0]), gradients[0], float(direction @ gradients[0]))
+        tested = tested or (arrived and search.t < 1.0)
         if search.best is None:
             break
         value, after, point = search.best
