@@ -522,8 +522,11 @@ class JudgeNumbers:
     tail: float = 0.3
     #: The surrogate is at most this much above the largest value seen.
     cap: float = 0.7
-    #: Values deeper than half the square of the root of the dimension and this are no data.
+    #: Values deeper than half the square of the root of the dimension and this are no data,
     depth: float = 4.0
+    #: nor are those farther away than this many times that radius. On a hierarchical regression with 14 parameters, 500
+    #: gradients, standard errors were 0.06 to 1.9 with the values far out that climbs had left, and 0.03 to 0.08 without.
+    reach: float = 2.0
     #: Lengths of the rational quadratic kernel that are tried, in units of the root of the dimension.
     lengths: tuple[float, ...] = (0.5, 0.8, 1.2, 1.8, 2.7, 4.0)
     #: Axes are stretched by these powers of the mean squared slope along them.
@@ -562,9 +565,11 @@ class JudgeNumbers:
     #: Draws come from the posterior to the power of one less this over the root of the dimension,
     temper: float = 0.6
     #: and this share of them from a wide mixture:
-    share: float = 0.1
-    #: weights, widths and degrees of freedom of its components.
-    components: tuple[tuple[float, float, float], ...] = ((0.6, 1.0, np.inf), (0.25, 1.3, np.inf), (0.15, 1.1, 5.0))
+    share: float = 0.2
+    #: weights, widths and degrees of freedom of its components. With half the share, and components that reach less
+    #: far, 74 % of intervals held on a pharmacokinetic, a GARCH and a hidden Markov model (27 runs, n = 100 to 400), and
+    #: 89 % with these; on regressions and logistic regressions errors were the same.
+    components: tuple[tuple[float, float, float], ...] = ((0.5, 1.0, np.inf), (0.2, 1.4, np.inf), (0.3, 2.0, 3.0))
     #: The radius shrinks by a factor while less than this share of the nodes is effective: on a pharmacokinetic model a
     #: process that rose away from all points had the whole mass there, 18 above the truth, until it was contained.
     contained: float = 0.2
