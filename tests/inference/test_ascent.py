@@ -105,6 +105,43 @@ def test_a_metric_from_elsewhere_that_is_far_too_narrow_is_noticed(wider):
     assert spent < 40
 
 
+def test_steps_near_a_known_mode_are_no_longer_than_the_way_there():
+    top = Top(np.zeros(3), 0.0, np.zeros(3), np.diag([1e-3, 1.0, 1e3]))
+    z = np.array([4e-3, 0.0, 0.0])
+    assert top.share(z, np.array([0.0, 16.0, 0.0])) == pytest.approx(0.25)
+    assert top.share(z, np.array([0.0, 0.0, 2e3])) == 1.0
+    assert top.share(np.zeros(3), np.ones(3)) == 0.0
+
+
+def test_a_climb_comes_back_along_a_slope_whose_curvature_was_learnt_elsewhere():
+    # A funnel: steep and curved where the log scale is large, and a straight slope where it is small.
+    def f(x):
+        s = np.exp(x[:, -1:])
+        r = 20.0 * (x[:, :-1] * s - 1.0)
+        values = -0.5 * np.sum(r**2 / 100.0 + x[:, :-1] ** 2, axis=1) + x[:, -1] - 0.125 * s[:, 0] ** 2
+        inner = -r * 20.0 * s / 100.0 - x[:, :-1]
+        outer = -np.sum(r * 20.0 * x[:, :-1] * s / 100.0, axis=1) + 1.0 - 0.25 * s[:, 0] ** 2
+        return values, np.column_stack([inner, outer])
+
+    first = Ascent(np.zeros(5), None, 200)
+    spent = 0
+    while len(first.points):
+        first.tell(list(range(spent, spent + len(first.points))), *f(first.points))
+        spent += len(first.points)
+    top = first.top
+    u = np.random.default_rng(0).standard_normal((10, 5))
+    u *= 7.0 * np.sqrt(5.0) / np.linalg.norm(u, axis=1, keepdims=True)
+    back = 0
+    for start in top.place + u @ top.root.T:
+        ascent = Ascent(start, top.root, 30, True, (top,))
+        spent = 0
+        while len(ascent.points):
+            ascent.tell([spent], *f(ascent.points))
+            spent += 1
+        back += top.holds(ascent.top.place)
+    assert back >= 5
+
+
 @pytest.mark.parametrize("factor", [-1.0, 0.0, 0.5, 2.0, 10.0])
 def test_sign_and_scale_are_checked_at_the_start(factor):
     f = gaussian(np.array([1.0, 2.0]), np.array([[1.0, 0.5], [0.5, 2.0]]))

@@ -115,10 +115,11 @@ def test_powers_of_two_in_parameters_and_scale_change_nothing():
 
     one = run_of(bent, 60, start=[0.25, 0.5], scale=1.0)
     other = run_of(mapped, 60, start=factors * [0.25, 0.5], scale=factors)
-    np.testing.assert_allclose(other.result().points, one.result().points * factors, rtol=1e-9)
+    # All but the way to a known mode is computed with the same rounding, which grows along a climb and into the draws.
+    np.testing.assert_allclose(other.result().points, one.result().points * factors, rtol=1e-6)
     change = float(np.sum(np.log(factors)))
-    assert other.result().log_evidence - change == pytest.approx(one.result().log_evidence, abs=1e-9)
-    assert other.result().sd == pytest.approx(one.result().sd, rel=1e-6)
+    assert other.result().log_evidence - change == pytest.approx(one.result().log_evidence, abs=1e-6)
+    assert other.result().sd == pytest.approx(one.result().sd, rel=1e-4)
 
 
 def test_a_constant_is_added():
@@ -276,8 +277,8 @@ def test_a_mode_that_one_climb_alone_has_reached_is_not_believed():
     # The same run, had every further climb ended elsewhere, below the top.
     ends = [ascent for ascent in way.ascents if ascent.further]
     reached = [ascent.top for ascent in ends]
-    gaps = [3.0, 7.0, 20.0, 40.0][: len(ends)]
-    assert len(ends) >= 3
+    gaps = np.linspace(3.0, 40.0, len(ends))
+    assert len(ends) >= 4
     for ascent, gap in zip(ends, gaps, strict=True):
         ascent.top = Top(top.place + 1e6, top.value - gap, top.gradient, top.root)
     assert not way.confirmed
@@ -285,15 +286,17 @@ def test_a_mode_that_one_climb_alone_has_reached_is_not_believed():
     alone = way.conclude(run._data)
     assert not alone.success
     assert alone.sd >= way.apart > found.sd
-    # Two that came back do not suffice,
-    ends[0].top, ends[1].top = reached[:2]
+    # Three that came back do not suffice,
+    for ascent, end in zip(ends[:3], reached, strict=False):
+        ascent.top = end
     assert not way.confirmed
-    # three do,
-    ends[2].top = reached[2]
+    # four do,
+    ends[3].top = reached[3]
     assert way.confirmed
     assert way.conclude(run._data).success
     # and two that began around another mode, while the others say nothing of this one.
-    ends[2].top = Top(top.place + 1e6, top.value - 20.0, top.gradient, top.root)
+    for ascent in ends[2:]:
+        ascent.top = Top(top.place + 1e6, top.value - 20.0, top.gradient, top.root)
     for ascent in ends:
         ascent.tops = (Top(top.place - 1e6, top.value - 60.0, top.gradient, top.root),)
     assert way.confirmed

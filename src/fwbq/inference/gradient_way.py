@@ -162,7 +162,7 @@ class GradientWay:
         left = self.settings.n - len(data.evaluated) - reserve
         tops = tuple(region.top for region in self.regions)
         # Most climbs from around the top come back with fewer evaluations than they may use.
-        usual = max((len(ascent.rows) for ascent in further), default=least // 2)
+        usual = max((len(ascent.rows) for ascent in further if self._is_about(ascent)), default=least // 2)
         for k in range(self._further):
             # Climbs from the spread, which is as wide as the prior or the user's scale, look for other modes, with as
             # many evaluations as the first one had. Those from around the top tell a mode from a false basin, and
@@ -262,16 +262,20 @@ class GradientWay:
         if it ended at one of these.
         """
         full = {ascent.rows[0]: ascent.top for ascent in self.ascents if not ascent.further and ascent.rows}
-        places = {region.top.place.tobytes() for region in self.regions}
         ends = []
         for ascent in self.ascents:
             top = full.get(ascent.highest) or ascent.top
             if not ascent.further or top is None or not np.isfinite(top.value):
                 continue
-            elsewhere = bool(ascent.tops) and not any(known.place.tobytes() in places for known in ascent.tops)
+            elsewhere = not self._is_about(ascent)
             if self._is_known(top) or not elsewhere:
                 ends.append((top, elsewhere))
         return ends
+
+    def _is_about(self, ascent: Ascent) -> bool:
+        """Whether a further climb began when the modes that are known were."""
+        places = {region.top.place.tobytes() for region in self.regions}
+        return not ascent.tops or any(top.place.tobytes() in places for top in ascent.tops)
 
     def _is_known(self, top: Top) -> bool:
         return any(region.top.holds(top.place) for region in self.regions)

@@ -486,15 +486,14 @@ class AscentNumbers:
     #: and 34 below the top.
     several: int = 5
     #: Two of three then begin this many standard deviations from the top, times the root of the dimension. Of 40 each,
-    #: all came back to the top of four regressions and a mixture, in 3 to 9 evaluations, 30 and 36 to the right modes
-    #: of hares and lynxes and of a hidden Markov model, 32 to that of a regression with few data; to false modes of the
-    #: first two 17 and 13, while 10 and 11 found better ones. From 5 away more came back to the false ones (22 of 40),
-    #: from 10 fewer to the right ones (24). Of climbs from the spread 9 and 4 of 20 came back to the false ones, and 12
-    #: of 20 to the right ones of five models, none on one of them.
+    #: all came back to the right modes of hares and lynxes, a hidden Markov model, a mixture and four regressions, in 2
+    #: to 7 evaluations (26 in 18 evaluations to that of a hierarchy), and 16 and 20 to false modes of the first two,
+    #: while 9 and 20 found better ones. Of climbs from the spread 10 and 37 came back to the false ones, and between 0
+    #: and 40 to the right ones.
     around: float = 7.0
-    #: A mode is believed when this many have come back, and at least half. Of 24 runs on each of these two models, n =
-    #: 100 and 200, none then stated an error below a fifth of the actual one; with two it was four of 12.
-    believed: int = 3
+    #: A mode is believed when this many have come back, and at least half. Of 24 runs on each of the first two models, n =
+    #: 100 and 200, none then stated an error below a fifth of the actual one; of 12 with two that came back, four did.
+    believed: int = 4
     #: They leave this many evaluations to draws, at least, or for each dimension; a third of it where few are planned.
     reserve: int = 60
     reserve_per_dimension: int = 8

@@ -74,6 +74,12 @@ class Top:
         gain = 0.5 * self.decrement**2 if self.decrement < 1.0 else 0.0
         return self.value + gain + 0.5 * len(self.place) * float(np.log(2.0 * np.pi)) + W.log_volume
 
+    def share(self, z: Array, step: Array) -> float:
+        """Return what part of a step (d,) from a point z (d,) is as long as the way from there to the top; one at most."""
+        W = self.whitening
+        way, length = np.linalg.norm(W.forward(z[None])), np.linalg.norm(W.forward((W.centre + step)[None]))
+        return float(min(1.0, way / max(length, 1e-300)))
+
     def holds(self, z: Array) -> bool:
         """Whether the point z (d,) lies within some standard deviations of the Gaussian at the top."""
         return bool(np.sum(self.whitening.forward(z[None]) ** 2) < TUNING.modes.within**2 * len(z))
@@ -246,9 +252,13 @@ def climb(
         if not direction.any() or (arrived and tested):
             break
         if arrived:
-            # Where no mode is known the metric may still be too narrow: a longer step must not rise.
-            direction, updated = numbers.growth * direction, False
+            # Where no mode is known the metric may still be too narrow, or it has learnt of a curvature that was far
+            # away: a longer step in the metric that it began with must not rise.
+            B, updated = root @ root.T, False
+            direction = numbers.growth * (B @ g)
         # Moves longer than anything seen before are cut, in units of the coordinates.
+        # Near a mode that is known they are no longer than the way there, in its standard deviations.
+        direction = direction * min((top.share(x, direction) for top in tops), default=1.0)
         length = float(np.max(np.abs(direction)))
         if length > longest:
             direction, length = direction * (longest / length), longest
