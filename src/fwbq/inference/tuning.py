@@ -596,6 +596,9 @@ class JudgeNumbers:
     #: 0.64 and 0.69, and errors were 0.015 and 0.033; at 0.33, 200 gradients, 0.42.
     most_drift: float = 0.5
     convincing: float = 0.6
+    #: and so are more than this many: of four draws in a Gaussian, all were, while the surrogate had changed by 0.7 and
+    #: was off by 0.5.
+    convincing_draws: float = 20.0
     #: Below this effective share of the draws what they missed may matter, by this many times the logarithm of how far.
     effective: float = 0.5
     missed: float = 5.0

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 from ..._whitening import Whitening
 from ..mixture import Mixture, lower_root
@@ -233,7 +234,8 @@ class Judgement:
     @property
     def settled(self) -> bool:
         """Whether the last fits agree, or so many of the draws are effective that it does not matter."""
-        return self.drift < TUNING.judge.most_drift or self.effective > TUNING.judge.convincing
+        many = self.effective * len(self.truth) > TUNING.judge.convincing_draws
+        return self.drift < TUNING.judge.most_drift or (many and self.effective > TUNING.judge.convincing)
 
     @property
     def unsettled(self) -> float:
@@ -247,11 +249,15 @@ class Judgement:
 
 
 def standard_error(terms: Array) -> float:
-    """Return the standard error of the mean of terms (n,), widened for how little tens of them say of their tails."""
+    """Return the standard error of the mean of terms (n,), widened for how little tens of them say of their tails.
+
+    With few it is as much wider as a 95 % interval of Student's t is.
+    """
+    few = float(stdtrit(max(len(terms) - 1, 1), 0.975)) / 1.96
     deviation = float(terms.std(ddof=1)) if len(terms) > 1 else float(np.abs(terms[0]))
     skew = float(np.mean((terms - terms.mean()) ** 3)) / max(deviation, 1e-300) ** 3
     root = float(np.sqrt(len(terms)))
-    return TUNING.judge.wider * deviation / root * (1.0 + TUNING.judge.skewness * abs(skew) / root)
+    return max(TUNING.judge.wider, few) * deviation / root * (1.0 + TUNING.judge.skewness * abs(skew) / root)
 
 
 def judge(
