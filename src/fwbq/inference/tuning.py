@@ -475,8 +475,8 @@ class AscentNumbers:
     growth: float = 10.0
     #: Share of the evaluations that the first climb may use.
     share: float = 0.5
-    #: Further climbs at a time, and how many evaluations each may use at least: those from around the top up to twice as
-    #: many, those from other points of the spread as many as the first one had.
+    #: Further climbs at a time, and how many evaluations each may use at least: those from around the top up to twice
+    #: as many, those from other points of the spread as many as the first one had.
     further: int = 3
     further_budget: int = 12
     #: The first few use at most this share of the evaluations,
@@ -491,8 +491,9 @@ class AscentNumbers:
     #: while 9 and 20 found better ones. Of climbs from the spread 10 and 37 came back to the false ones, and between 0
     #: and 40 to the right ones.
     around: float = 7.0
-    #: A mode is believed when this many have come back, and at least half. Of 24 runs on each of the first two models, n =
-    #: 100 and 200, none then stated an error below a fifth of the actual one; of 12 with two that came back, four did.
+    #: A mode is believed when this many have come back, and at least half. Of 24 runs on each of the first two models,
+    #: n = 100 and 200, none then stated an error below a fifth of the actual one; of 12 with two that came back, four
+    #: did.
     believed: int = 4
     #: They leave this many evaluations to draws, at least, or for each dimension; a third of it where few are planned.
     reserve: int = 60
@@ -524,7 +525,8 @@ class JudgeNumbers:
     #: Values deeper than half the square of the root of the dimension and this are no data,
     depth: float = 4.0
     #: nor are those farther away than this many times that radius. On a hierarchical regression with 14 parameters, 500
-    #: gradients, standard errors were 0.06 to 1.9 with the values far out that climbs had left, and 0.03 to 0.08 without.
+    #: gradients, standard errors were 0.06 to 1.9 with the values far out that climbs had left, and 0.03 to 0.08
+    #: without.
     reach: float = 2.0
     #: Lengths of the rational quadratic kernel that are tried, in units of the root of the dimension.
     lengths: tuple[float, ...] = (0.5, 0.8, 1.2, 1.8, 2.7, 4.0)
@@ -566,8 +568,8 @@ class JudgeNumbers:
     #: and this share of them from a wide mixture:
     share: float = 0.2
     #: weights, widths and degrees of freedom of its components. With half the share, and components that reach less
-    #: far, 74 % of intervals held on a pharmacokinetic, a GARCH and a hidden Markov model (27 runs, n = 100 to 400), and
-    #: 89 % with these; on regressions and logistic regressions errors were the same.
+    #: far, 74 % of intervals held on a pharmacokinetic, a GARCH and a hidden Markov model (27 runs, n = 100 to 400),
+    #: and 89 % with these; on regressions and logistic regressions errors were the same.
     components: tuple[tuple[float, float, float], ...] = ((0.5, 1.0, np.inf), (0.2, 1.4, np.inf), (0.3, 2.0, 3.0))
     #: The radius shrinks by a factor while less than this share of the nodes is effective: on a pharmacokinetic model a
     #: process that rose away from all points had the whole mass there, 18 above the truth, until it was contained.

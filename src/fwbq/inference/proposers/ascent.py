@@ -75,10 +75,10 @@ class Top:
         return self.value + gain + 0.5 * len(self.place) * float(np.log(2.0 * np.pi)) + W.log_volume
 
     def share(self, z: Array, step: Array) -> float:
-        """Return what part of a step (d,) from a point z (d,) is as long as the way from there to the top; one at most."""
+        """Return the part of a step (d,) from a point z (d,) that is as long as the way to the top; one at most."""
         W = self.whitening
-        way, length = np.linalg.norm(W.forward(z[None])), np.linalg.norm(W.forward((W.centre + step)[None]))
-        return float(min(1.0, way / max(length, 1e-300)))
+        way, length = (float(np.linalg.norm(W.forward(x[None]))) for x in (z, W.centre + step))
+        return min(1.0, way / max(length, 1e-300))
 
     def holds(self, z: Array) -> bool:
         """Whether the point z (d,) lies within some standard deviations of the Gaussian at the top."""
