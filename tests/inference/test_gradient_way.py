@@ -302,6 +302,17 @@ def test_a_mode_that_one_climb_alone_has_reached_is_not_believed():
     assert way.confirmed
 
 
+def test_a_value_far_above_every_top_is_a_mode_that_was_not_reached():
+    run = told(unlike, 100, start=0.3 * np.logspace(-3.0, 3.0, 6))
+    assert run.result().success
+    way, top = run._way, run._way.regions[0].top
+    # The same run, had the climb ended ten below the highest value.
+    way.regions[0].top = Top(top.place, top.value - 10.0, top.gradient, top.root)
+    found = way.conclude(run._data)
+    assert not found.success
+    assert found.sd >= 2.0 * (float(run._data.evaluated.top) - top.value + 10.0)
+
+
 def test_in_few_dimensions_draws_meet_other_modes_and_one_climb_is_enough():
     def f(x):
         return -0.5 * np.sum(x**2, axis=1), -x

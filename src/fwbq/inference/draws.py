@@ -189,6 +189,10 @@ class Draws:
         judgements = tuple(each for each in found if each is not None)
         if not judgements or len(judgements) < len(found):
             return None
+        # Where a value is far above every top, there is a mode that was not reached, and may be as high again.
+        above = data.evaluated.top - max(region.top.value for region in self.regions)
+        if above > TUNING.judge.above:
+            starts, confirmed = max(starts, 2.0 * above), False
         decrement = max(region.top.decrement for region in self.regions)
         way = "values and gradients" if self.gradients else "values"
         terms = JudgedAssessment.of(
