@@ -302,6 +302,27 @@ def test_a_mode_that_one_climb_alone_has_reached_is_not_believed():
     assert way.confirmed
 
 
+@pytest.mark.parametrize("d", [3, 6])
+def test_climbs_from_all_over_the_prior_find_a_second_mode(d):
+    """Two Gaussian modes ten standard deviations apart; climbs from around the first come back to it."""
+    centres, widths = np.array([np.full(d, -1.0), np.full(d, 0.8)]) / np.sqrt(d / 3.0), np.array([0.2, 0.25])
+    logs = np.log([0.4, 0.6])
+
+    def f(x):
+        steps = x[:, None, :] - centres
+        heights = logs - 0.5 * np.sum(steps**2, axis=2) / widths**2 - d * np.log(widths * np.sqrt(2.0 * np.pi))
+        values = np.logaddexp(*heights.T)
+        shares = np.exp(heights - values[:, None])
+        return values, -np.sum(shares[:, :, None] * steps / widths[:, None] ** 2, axis=1)
+
+    single = stats.norm(0.0, np.sqrt(1.0 + widths[:, None] ** 2)).logpdf(centres).sum(axis=1)
+    truth = np.logaddexp(*(logs + single))
+    found = found_by(f, 200, prior=fwbq.Gaussian(np.zeros(d), np.eye(d)))
+    assert len(found.modes) == 2
+    assert abs(found.log_evidence - truth) < 4.0 * found.sd < 0.05
+    assert found.success
+
+
 def test_a_value_far_above_every_top_is_a_mode_that_was_not_reached():
     run = told(unlike, 100, start=0.3 * np.logspace(-3.0, 3.0, 6))
     assert run.result().success

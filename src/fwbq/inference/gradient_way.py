@@ -115,7 +115,7 @@ class GradientWay:
     ) -> None:
         """Begin a climb at a row of the data, which ends at a known mode unless it is `anew`."""
         tops = () if anew else tuple(region.top for region in self.regions)
-        ascent = Ascent(data.z[row], root, budget, further, tops)
+        ascent = Ascent(data.z[row], root, budget, further, tops, wide=further)
         self.ascents.append(ascent)
         ascent.tell([row], *self.draws.replies(data, [row]))
 
@@ -142,14 +142,16 @@ class GradientWay:
         """Begin climbs from around the top, and from points of the spread that no mode holds.
 
         A mode to which enough of them come back is believed. Where they end elsewhere there are several modes, and
-        further climbs are worth more than further draws, as long as enough evaluations for draws are left.
+        further climbs are worth more than further draws, as long as enough evaluations for draws are left. Then climbs
+        from all over the prior look for other modes.
         """
         numbers = TUNING.ascent
         further = [ascent for ascent in self.ascents if ascent.further]
         best = max((region.top for region in self.regions), key=lambda top: top.value)
-        d = self.chart.dim
+        d, n = self.chart.dim, self.settings.n
         many = d >= numbers.several
-        if further and (not many or self._agree(numbers.believed)):
+        exploring = bool(further) and (not many or self._agree(numbers.believed))
+        if exploring and not self._has_room_to_explore(further):
             return
         tried = {row for ascent in self.ascents for row in ascent.rows}
         spread = [row for row in data.highest_first if row < self._spread_size and self._is_usable(data, row)]
@@ -157,9 +159,9 @@ class GradientWay:
         least = numbers.further_budget
         reserve = max(numbers.reserve, numbers.reserve_per_dimension * d)
         full = max(len(self.ascents[0].rows), least)
-        if self.settings.n - self._spread_size - full < reserve + full + least:
+        if n - self._spread_size - full < reserve + full + least:
             reserve //= 3  # too few evaluations are planned for as many climbs and draws as one would like
-        left = self.settings.n - len(data.evaluated) - reserve
+        left = n - len(data.evaluated) - reserve
         tops = tuple(region.top for region in self.regions)
         # Most climbs from around the top come back with fewer evaluations than they may use.
         usual = max((len(ascent.rows) for ascent in further if self._is_about(ascent)), default=least // 2)
@@ -167,6 +169,13 @@ class GradientWay:
             # Climbs from the spread, which is as wide as the prior or the user's scale, look for other modes, with as
             # many evaluations as the first one had. Those from around the top tell a mode from a false basin, and
             # begin first where that is asked.
+            if exploring:
+                if left < full:
+                    break
+                point = self._anywhere(len(self.ascents))
+                self.ascents.append(Ascent(point, best.root, full, True, tops, wide=True))
+                left -= full
+                continue
             wide = bool(starts) and left >= full and k % 3 in ((2,) if many else (0, 2))
             cost = full if wide else usual
             if left < cost and (k or further):
@@ -177,6 +186,17 @@ class GradientWay:
             else:
                 budget = min(max(left, least), 2 * least)
                 self.ascents.append(Ascent(self._around(best, len(self.ascents)), best.root, budget, True, tops))
+
+    def _has_room_to_explore(self, further: list[Ascent]) -> bool:
+        """Whether climbs from all over the prior may begin, which further climbs have left evaluations for."""
+        spent = sum(len(ascent.rows) for ascent in further)
+        room = spent < TUNING.ascent.further_share * self.settings.n
+        return room and self.chart.has_prior and not self.chart.discrete
+
+    def _anywhere(self, number: int) -> Array:
+        """Return a point (d,) of the prior, of the sequence that the spread began."""
+        rng = np.random.default_rng(self.settings.seed("spread"))
+        return np.asarray(self.chart.first(self._spread_size + number, rng)[-1])
 
     def _around(self, top: Top, number: int) -> Array:
         """Return a point (d,) some standard deviations from a top, in a random direction."""
@@ -244,7 +264,7 @@ class GradientWay:
         There is a dip between such an end and the tops, and another mode on its side. Where the way to a known top goes
         up, the climb was on its slope.
         """
-        further = [top for top, _ in self._ends]
+        further = [top for _, top in self._ends]
         places = [region.top.place for region in self.regions]
         downhill = [
             top
@@ -255,8 +275,8 @@ class GradientWay:
         return len(downhill) / len(further) if further else 0.0
 
     @property
-    def _ends(self) -> list[tuple[Top, bool]]:
-        """Where further climbs ended that say something of the modes that are known, and whether each began elsewhere.
+    def _ends(self) -> list[tuple[Ascent, Top]]:
+        """Further climbs that say something of the modes that are known, and where each ended.
 
         One that went on as a full climb ended where that did. One that began around another mode says something only
         if it ended at one of these.
@@ -267,9 +287,8 @@ class GradientWay:
             top = full.get(ascent.highest) or ascent.top
             if not ascent.further or top is None or not np.isfinite(top.value):
                 continue
-            elsewhere = not self._is_about(ascent)
-            if self._is_known(top) or not elsewhere:
-                ends.append((top, elsewhere))
+            if self._is_known(top) or self._is_about(ascent):
+                ends.append((ascent, top))
         return ends
 
     def _is_about(self, ascent: Ascent) -> bool:
@@ -281,9 +300,10 @@ class GradientWay:
         return any(region.top.holds(top.place) for region in self.regions)
 
     def _agree(self, enough: int) -> bool:
-        """Whether enough further climbs, and at least half of them, ended at modes that are known."""
-        known = [self._is_known(top) for top, _ in self._ends]
-        return sum(known) >= enough and 2 * sum(known) >= len(known)
+        """Whether enough further climbs ended at modes that are known, and half of those from around them."""
+        ends = self._ends
+        near = [self._is_known(top) for ascent, top in ends if not ascent.wide]
+        return sum(self._is_known(top) for _, top in ends) >= enough and 2 * sum(near) >= len(near)
 
     @property
     def confirmed(self) -> bool:
@@ -297,8 +317,8 @@ class GradientWay:
         ends = self._ends
         full = [each.top for each in self.ascents if not each.further and each.top is not None]
         tops = [top for top in full if np.isfinite(top.value) and top.decrement < 1.0]
-        at_top = sum(any(top.holds(end.place) for top in tops) for end, _ in ends)
-        return sum(elsewhere for _, elsewhere in ends) >= 2 and 2 * at_top > len(ends)
+        at_top = sum(any(top.holds(end.place) for top in tops) for _, end in ends)
+        return sum(not self._is_about(ascent) for ascent, _ in ends) >= 2 and 2 * at_top > len(ends)
 
     @property
     def apart(self) -> float:
@@ -310,7 +330,7 @@ class GradientWay:
         if self.chart.dim < numbers.several or self._agree(numbers.believed) or not self.regions:
             return 0.0
         best = max(region.top.value for region in self.regions)
-        gaps = [best - top.value for top, _ in self._ends]
+        gaps = [best - top.value for _, top in self._ends]
         return max(1.0, float(np.median(gaps))) if gaps else 1.0
 
     # Concluding

@@ -103,7 +103,7 @@ def recall(way: ValueWay | GradientWay, content: dict[str, Any], data: Data) -> 
 
 
 def _gradient_record(way: GradientWay) -> dict[str, Any]:
-    names = ("start", "root", "budget", "further", "tops", "rows", "counted")
+    names = ("start", "root", "budget", "further", "tops", "wide", "rows", "counted")
     return {
         "ascents": [{name: plain(getattr(ascent, name)) for name in names} for ascent in way.ascents],
         **_draws_record(way.draws),
@@ -133,7 +133,8 @@ def _gradient_recall(way: GradientWay, content: dict[str, Any], data: Data) -> N
     for each in content["ascents"]:
         root = None if each["root"] is None else array(each["root"])
         tops = tuple(_top(top) for top in each["tops"])
-        ascent = Ascent(array(each["start"]), root, int(each["budget"]), bool(each["further"]), tops)
+        kinds = bool(each["further"]), tops, bool(each["wide"])
+        ascent = Ascent(array(each["start"]), root, int(each["budget"]), *kinds)
         rows = [int(row) for row in each["rows"]]
         while rows:
             some, rows = rows[: len(ascent.points)], rows[len(ascent.points) :]

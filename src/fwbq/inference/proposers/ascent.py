@@ -357,6 +357,8 @@ class Ascent:
         Whether it is a short one, without a measurement of the curvature.
     tops : tuple of Top
         Modes at which it ends.
+    wide : bool
+        Whether it began far from them, at a point of the spread.
     rows : list of int
         Rows of the data that it was told, in order.
     highest : int
@@ -374,6 +376,7 @@ class Ascent:
     budget: int
     further: bool = False
     tops: tuple[Top, ...] = ()
+    wide: bool = False
 
     def __post_init__(self) -> None:
         self.rows: list[int] = []
