@@ -323,6 +323,30 @@ def test_climbs_from_all_over_the_prior_find_a_second_mode(d):
     assert found.success
 
 
+@pytest.mark.parametrize("d", [5, 10])
+def test_a_funnel_is_named_as_one(d):
+    """Effects whose scale is a parameter: the density is unbounded where the scale is zero."""
+
+    def centred(x):
+        level, effects = np.maximum(x[:, 0], -300.0), x[:, 1:]
+        squares = np.sum(effects**2, axis=1) * np.exp(-level)
+        values = -(level**2) / 18.0 - 0.5 * (squares + (d - 1) * level)
+        slope = -level / 9.0 + 0.5 * (squares - (d - 1))
+        return values, np.column_stack([slope, -effects * np.exp(-level)[:, None]])
+
+    def divided(x):
+        return -(x[:, 0] ** 2) / 18.0 - 0.5 * np.sum(x[:, 1:] ** 2, axis=1), -x / np.r_[9.0, np.ones(d - 1)]
+
+    with pytest.warns(RuntimeWarning, match="neck of a funnel.*divided by their scale"):
+        found = fwbq.evidence(centred, start=np.ones(d), gradient=True, n=100, rng=0)
+    assert not found.success
+    assert found.sd > 1.0
+    # As the remedy says, it is an easy one.
+    easy = fwbq.evidence(divided, start=np.ones(d), gradient=True, n=100, rng=0)
+    assert easy.success
+    assert not any("funnel" in text for text in easy.doubts)
+
+
 def test_a_value_far_above_every_top_is_a_mode_that_was_not_reached():
     run = told(unlike, 100, start=0.3 * np.logspace(-3.0, 3.0, 6))
     assert run.result().success

@@ -118,6 +118,8 @@ class JudgedAssessment:
         Whether enough of the draws are effective, the last fits agree, and the climbs arrived.
     way : str
         How the evidence was found, in words.
+    funnel : float
+        What a density that rises while it narrows may hold beyond the climb.
     """
 
     log_evidence: float
@@ -129,6 +131,7 @@ class JudgedAssessment:
     starts: float
     sound: bool
     way: str
+    funnel: float = 0.0
 
     @classmethod
     def of(
@@ -171,13 +174,15 @@ class JudgedAssessment:
 
     @property
     def unseen(self) -> float:
-        """What was not met: mass that draws may have missed, or modes of climbs that have not arrived."""
-        return float(np.hypot(self.missed, self.starts))
+        """What was not met: mass that draws may have missed, modes of climbs that have not arrived, a funnel's neck."""
+        return float(np.sqrt(self.missed**2 + self.starts**2 + self.funnel**2))
 
     @property
     def doubts(self) -> dict[str, float]:
         """What is unsure beyond the standard error, in words, with how much of the log evidence it leaves open."""
         return {
+            "the density rises while it narrows, as towards the neck of a funnel: write the effects of a hierarchy "
+            "divided by their scale (non-centred)": self.funnel,
             "few of the draws are effective: the surrogate may have missed mass": self.missed,
             "further climbs have not arrived, and may end on other modes": self.starts,
             "the surrogate extrapolates in the tails, where there are few draws": self.tails,

@@ -347,8 +347,10 @@ class GradientWay:
             value = self.draws.log_mass if self.regions else float(np.max(known.values))
             return Evidence(value, np.inf, Reason.UNSEEN, known.x, known.values, (), None, None, skipped, budget)
         if not posterior.terms.sound:
-            # What was not found may be as far off as climbs end apart.
+            # What was not found may be as far off as climbs end apart. Nobody knows how far a funnel goes on.
             terms = replace(posterior.terms, starts=max(posterior.terms.starts, self.apart))
+            if any(ascent.top is not None and ascent.top.narrows for ascent in self.ascents):
+                terms = replace(terms, funnel=max(1.0, *terms.doubts.values()))
             posterior = replace(posterior, terms=terms)
         terms = posterior.terms
         modes = posterior.describe([region.mode for region in self.regions])

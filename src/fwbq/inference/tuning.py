@@ -502,6 +502,8 @@ class AscentNumbers:
     reserve_per_dimension: int = 8
     #: A mode whose Gaussian holds less than this of the largest one's mass, in natural logarithms, is left out.
     faint: float = -9.0
+    #: A density that rises by less than this for each natural logarithm of volume by which it narrows is a funnel.
+    narrowing: float = 2.0
     #: Values that the gradients predict with a relative error above this contradict them.
     contradiction: float = 0.2
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,12 +49,24 @@ class Top:
     gradient : (d,) array
     root : (d, d) array
         A root of the covariance of the Gaussian with the curvature at the top.
+    began : (float, float)
+        Log density where the climb began, and log volume of a standard deviation by the curvature there.
     """
 
     place: Array
     value: float
     gradient: Array
     root: Array
+    began: tuple[float, float] = (np.nan, np.nan)
+
+    @property
+    def narrows(self) -> bool:
+        """Whether the density rose on the climb only as much as it became narrower, as towards the neck of a funnel.
+
+        Towards the top of a likelihood of many values it rises by far more.
+        """
+        shrank = self.began[1] - float(np.linalg.slogdet(self.root)[1])
+        return shrank > len(self.place) and self.value - self.began[0] < TUNING.ascent.narrowing * shrank
 
     @property
     def decrement(self) -> float:
@@ -242,6 +254,7 @@ def climb(
         root = yield from metric_at(start, value, g)
         spent += len(start)
     B = root @ root.T
+    began = value, float(np.linalg.slogdet(root)[1])
     longest = numbers.longest
     # A metric from elsewhere may be far too narrow here, so that no step seems worth it: one is made, and the metric is
     # scaled to the change of the gradient along it. Where tops are known nobody measures the curvature afterwards.
@@ -284,7 +297,7 @@ def climb(
             B = 0.5 * (B + B.T)
         x, g = point, after
     eigenvalues, axes = np.linalg.eigh(B)
-    return Top(x, value, g, axes * np.sqrt(np.maximum(eigenvalues, 1e-14 * eigenvalues[-1])))
+    return Top(x, value, g, axes * np.sqrt(np.maximum(eigenvalues, 1e-14 * eigenvalues[-1])), began)
 
 
 def curvature(top: Top) -> Generator[Array, Reply, tuple[Top, float]]:
@@ -303,7 +316,7 @@ def curvature(top: Top) -> Generator[Array, Reply, tuple[Top, float]]:
     sizes = 1.0 / np.sqrt(np.maximum(np.abs(np.diagonal(H)), numbers.flat**2))
     eigenvalues, axes = np.linalg.eigh(H * np.outer(sizes, sizes))
     root = (S * sizes) @ (axes / np.sqrt(np.maximum(np.abs(eigenvalues), numbers.flat)))
-    return Top(top.place, top.value, top.gradient, root), float(eigenvalues[0])
+    return replace(top, root=root), float(eigenvalues[0])
 
 
 def find_top(start: Array, root: Array | None, budget: int, tops: tuple[Top, ...] = ()) -> Asking:
@@ -323,6 +336,7 @@ def find_top(start: Array, root: Array | None, budget: int, tops: tuple[Top, ...
     spent = 0
     place = start
     first: tuple[float, Array] | None = None
+    began: tuple[float, float] | None = None
     for _ in range(TUNING.ascent.passes):
         asking = climb(place, root, max(8 + d, budget - spent - d), tops, first)
         try:
@@ -332,9 +346,10 @@ def find_top(start: Array, root: Array | None, budget: int, tops: tuple[Top, ...
                 points = asking.send((yield points))
         except StopIteration as end:
             top: Top = end.value
+        began = began or top.began
         if not np.isfinite(top.value) or any(known.holds(top.place) for known in tops):
             return top
-        top, least = yield from curvature(top)
+        top, least = yield from curvature(replace(top, began=began))
         spent += d
         place, root, first = top.place, top.root, (top.value, top.gradient)
         if (top.decrement < 1.0 and least > TUNING.ascent.right) or spent + d > budget:
