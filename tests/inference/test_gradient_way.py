@@ -8,6 +8,7 @@ from scipy import stats
 
 import fwbq
 from fwbq import EvidenceRun
+from fwbq._whitening import Whitening
 from fwbq.inference.proposers.ascent import Top
 
 
@@ -321,6 +322,17 @@ def test_climbs_from_all_over_the_prior_find_a_second_mode(d):
     assert len(found.modes) == 2
     assert abs(found.log_evidence - truth) < 4.0 * found.sd < 0.05
     assert found.success
+
+
+def test_a_region_far_from_all_rows_has_the_nearest_ones():
+    """The whitening of a region may still be far off, when its top was a guess."""
+    run = told(unlike, 60, start=0.3 * np.logspace(-3.0, 3.0, 6))
+    draws = run._way.draws
+    region, rows = draws.regions[0], draws.rows(run._data)
+    region.whitening = Whitening(region.top.place + 1e9, region.whitening.root)
+    near = draws._near(rows, draws.cells(rows.points), 0)
+    assert len(near) == 8
+    assert len(draws.propose(run._data).z)
 
 
 @pytest.mark.parametrize("d", [5, 10])

@@ -170,14 +170,18 @@ class Draws:
         return Rows(data.z[numbers], data.joint[numbers], None, numbers)
 
     def _near(self, rows: Rows, cells: NDArray[np.intp], k: int) -> NDArray[np.intp]:
-        """Return which of the rows are data for the surrogate of a region: neither too deep nor too far."""
+        """Return which of the rows are data for the surrogate of a region: neither too deep nor too far.
+
+        Where its whitening is still far off, the nearest are, as many as a linear function has coefficients and one.
+        """
         d = self.chart.dim
         inside = cells == k
         top = float(rows.values[inside].max())
         depth = 0.5 * (np.sqrt(d) + TUNING.judge.depth) ** 2
-        distance = np.linalg.norm(self.regions[k].whitening.forward(rows.points), axis=1)
+        near = np.flatnonzero(inside & (rows.values > top - depth))
+        distance = np.linalg.norm(self.regions[k].whitening.forward(rows.points[near]), axis=1)
         reach = TUNING.judge.reach * (np.sqrt(d) + TUNING.judge.radius)
-        near = np.flatnonzero(inside & (rows.values > top - depth) & (distance < reach))
+        near = near[distance <= max(reach, np.sort(distance)[: d + 2][-1])]
         return near[-(TUNING.judge.most_rows // (d + 1)) :] if self.gradients else near
 
     def judge(self, data: Data, starts: float, *, confirmed: bool) -> JudgedPosterior | None:
