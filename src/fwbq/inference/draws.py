@@ -181,7 +181,7 @@ class Draws:
         near = np.flatnonzero(inside & (rows.values > top - depth))
         distance = np.linalg.norm(self.regions[k].whitening.forward(rows.points[near]), axis=1)
         reach = TUNING.judge.reach * (np.sqrt(d) + TUNING.judge.radius)
-        near = near[distance <= max(reach, np.sort(distance)[: d + 2][-1])]
+        near = np.asarray(near[distance <= max(reach, np.sort(distance)[: d + 2][-1])])
         return near[-(TUNING.judge.most_rows // (d + 1)) :] if self.gradients else near
 
     def judge(self, data: Data, starts: float, *, confirmed: bool) -> JudgedPosterior | None:

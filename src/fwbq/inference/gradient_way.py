@@ -23,8 +23,8 @@ class GradientWay:
     """Climbs by gradients to the modes, then rounds of draws under a surrogate of values and gradients.
 
     1. Points spread over the prior, or around the start. A climb by quasi-Newton steps from the best of them, in the
-       metric of the curvature at the start, and the curvature at the top; shorter climbs from others, which end when
-       they reach it, or find further modes.
+       metric of the curvature at the start, and the curvature at the top. Climbs from around the top, which is believed
+       when enough of them come back; climbs from afar, which end there too, or find further modes.
     2. Rounds: a process is fitted to values and gradients, and points are drawn at random from its posterior. A draw
        far above the top is the start of another climb.
     3. The last round judges: importance sampling with the surrogate as control variate, whose error is a standard
@@ -139,44 +139,47 @@ class GradientWay:
             self._ascend(data, best, region.whitening.root, left // 2)
 
     def _further_climbs(self, data: Data) -> None:
+        """Begin climbs that ask whether the top is a mode; when it is believed, climbs that look for other modes."""
+        further = [ascent for ascent in self.ascents if ascent.further]
+        few = self.chart.dim < TUNING.ascent.several
+        if further and (few or self._agree(TUNING.ascent.believed)):
+            self._explore(data, further)
+        else:
+            self._challenge(data, further)
+
+    def _room(self, data: Data) -> tuple[int, int]:
+        """Return how many evaluations further climbs may use beside those kept for draws, and how many each from afar.
+
+        A climb from afar gets as many as the first one had.
+        """
+        numbers, n = TUNING.ascent, self.settings.n
+        full = max(len(self.ascents[0].rows), numbers.further_budget)
+        reserve = max(numbers.reserve, numbers.reserve_per_dimension * self.chart.dim)
+        if n - self._spread_size - full < reserve + full + numbers.further_budget:
+            reserve //= 3  # too few evaluations are planned for as many climbs and draws as one would like
+        return n - len(data.evaluated) - reserve, full
+
+    def _challenge(self, data: Data, further: list[Ascent]) -> None:
         """Begin climbs from around the top, and from points of the spread that no mode holds.
 
         A mode to which enough of them come back is believed. Where they end elsewhere there are several modes, and
-        further climbs are worth more than further draws, as long as enough evaluations for draws are left. Then climbs
-        from all over the prior look for other modes.
+        further climbs are worth more than further draws, as long as enough evaluations for draws are left.
         """
         numbers = TUNING.ascent
-        further = [ascent for ascent in self.ascents if ascent.further]
         best = max((region.top for region in self.regions), key=lambda top: top.value)
-        d, n = self.chart.dim, self.settings.n
-        many = d >= numbers.several
-        exploring = bool(further) and (not many or self._agree(numbers.believed))
-        if exploring and not self._has_room_to_explore(further):
-            return
+        tops = tuple(region.top for region in self.regions)
         tried = {row for ascent in self.ascents for row in ascent.rows}
         spread = [row for row in data.highest_first if row < self._spread_size and self._is_usable(data, row)]
-        starts = [row for row in spread if row not in tried and not any(r.top.holds(data.z[row]) for r in self.regions)]
+        starts = [row for row in spread if row not in tried and not any(top.holds(data.z[row]) for top in tops)]
         least = numbers.further_budget
-        reserve = max(numbers.reserve, numbers.reserve_per_dimension * d)
-        full = max(len(self.ascents[0].rows), least)
-        if n - self._spread_size - full < reserve + full + least:
-            reserve //= 3  # too few evaluations are planned for as many climbs and draws as one would like
-        left = n - len(data.evaluated) - reserve
-        tops = tuple(region.top for region in self.regions)
+        left, full = self._room(data)
         # Most climbs from around the top come back with fewer evaluations than they may use.
         usual = max((len(ascent.rows) for ascent in further if self._is_about(ascent)), default=least // 2)
+        # Climbs from around the top tell a mode from a false basin, and begin first in many dimensions, where that is
+        # asked; those from the spread, which is as wide as the prior or the user's scale, find other modes.
+        from_afar = (2,) if self.chart.dim >= numbers.several else (0, 2)
         for k in range(self._further):
-            # Climbs from the spread, which is as wide as the prior or the user's scale, look for other modes, with as
-            # many evaluations as the first one had. Those from around the top tell a mode from a false basin, and
-            # begin first where that is asked.
-            if exploring:
-                if left < full:
-                    break
-                point = self._anywhere(len(self.ascents))
-                self.ascents.append(Ascent(point, best.root, full, True, tops, wide=True))
-                left -= full
-                continue
-            wide = bool(starts) and left >= full and k % 3 in ((2,) if many else (0, 2))
+            wide = bool(starts) and left >= full and k in from_afar
             cost = full if wide else usual
             if left < cost and (k or further):
                 break
@@ -187,11 +190,17 @@ class GradientWay:
                 budget = min(max(left, least), 2 * least)
                 self.ascents.append(Ascent(self._around(best, len(self.ascents)), best.root, budget, True, tops))
 
-    def _has_room_to_explore(self, further: list[Ascent]) -> bool:
-        """Whether climbs from all over the prior may begin, which further climbs have left evaluations for."""
+    def _explore(self, data: Data, further: list[Ascent]) -> None:
+        """Begin climbs from all over the prior, with what other further climbs have left of their share."""
         spent = sum(len(ascent.rows) for ascent in further)
-        room = spent < TUNING.ascent.further_share * self.settings.n
-        return room and self.chart.has_prior and not self.chart.discrete
+        if spent >= TUNING.ascent.further_share * self.settings.n or not self.chart.has_prior or self.chart.discrete:
+            return
+        best = max((region.top for region in self.regions), key=lambda top: top.value)
+        tops = tuple(region.top for region in self.regions)
+        left, full = self._room(data)
+        for _ in range(min(self._further, left // full)):
+            point = self._anywhere(len(self.ascents))
+            self.ascents.append(Ascent(point, best.root, full, True, tops, wide=True))
 
     def _anywhere(self, number: int) -> Array:
         """Return a point (d,) of the prior, of the sequence that the spread began."""
