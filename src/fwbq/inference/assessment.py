@@ -149,7 +149,7 @@ class JudgedAssessment:
         def pooled(errors: list[float]) -> float:
             return float(np.sqrt(np.sum((shares * np.array(errors)) ** 2)))
 
-        major = [each for each, share in zip(judgements, shares, strict=True) if share > TUNING.judge.share]
+        major = [each for each, share in zip(judgements, shares, strict=True) if share > TUNING.judge.major]
         return cls(
             value,
             pooled([each.sampling for each in judgements]),

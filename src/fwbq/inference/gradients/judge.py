@@ -22,9 +22,15 @@ Cell = Callable[[Array], NDArray[np.bool_]]
 
 def around(whitening: Whitening) -> Mixture:
     """Return the mixture around a Gaussian, with wider components and heavier tails."""
-    weights, widths, dfs = np.array(TUNING.judge.components).T
+    weights, wider, dfs = np.array(TUNING.judge.components).T
     means = np.repeat(whitening.centre[None], len(weights), axis=0)
+    widths = 1.0 + wider / np.sqrt(len(whitening.centre))
     return Mixture(weights, means, widths[:, None, None] * whitening.root, dfs)
+
+
+def wide_share(dim: int) -> float:
+    """Return which share of the draws comes from the wide mixture."""
+    return TUNING.judge.share / float(np.sqrt(dim))
 
 
 def contained(
@@ -91,7 +97,7 @@ class Proposal:
 
     def log_density(self, z: Array) -> Array:
         """Return the log density of the draws at points z (m, d)."""
-        share = TUNING.judge.share
+        share = wide_share(len(self.whitening.centre))
         m = around(self.whitening).log_density(z)
         power = self.tau * self.beta * (self.surrogate(z) - self.surrogate.level)
         tempered = power + (1.0 - self.tau) * m - self.log_constant
@@ -127,7 +133,7 @@ def propose(
     w, tau = _tempered(logs)
     constant = float(np.logaddexp.reduce(tau * logs) - np.log(len(logs)))
     rng = np.random.default_rng(seeds[3])
-    wide = int(rng.binomial(size, TUNING.judge.share))
+    wide = int(rng.binomial(size, wide_share(mixture.dim)))
     rows = rng.choice(len(w), size - wide, p=w)
     spread = mixture.transform(rng.uniform(size=(wide, mixture.dim + 2)))
     inside = np.where(cell(nodes.points), nodes.log_ratio, -np.inf)
