@@ -569,8 +569,8 @@ class JudgeNumbers:
     above: float = 1.5
     #: Draws come from the posterior to the power of one less this over the root of the dimension,
     temper: float = 0.6
-    #: and this share of them, over the root of the dimension, from a wide mixture:
-    share: float = 0.4
+    #: and this share of them, times two over the root of the dimension in more than four, from a wide mixture:
+    share: float = 0.2
     #: weights, by how much they are wider than the posterior, in units of one over the root of the dimension (a shell
     #: holds most of the mass, whose thickness falls like that), and degrees of freedom of its components. With a share
     #: of 0.1 and components that reach less far, 74 % of intervals held on a pharmacokinetic, a GARCH and a hidden

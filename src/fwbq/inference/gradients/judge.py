@@ -30,7 +30,7 @@ def around(whitening: Whitening) -> Mixture:
 
 def wide_share(dim: int) -> float:
     """Return which share of the draws comes from the wide mixture."""
-    return TUNING.judge.share / float(np.sqrt(dim))
+    return TUNING.judge.share * min(1.0, 2.0 / float(np.sqrt(dim)))
 
 
 def contained(
