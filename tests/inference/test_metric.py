@@ -56,3 +56,18 @@ def test_pairs_are_not_asked_for_on_axes_that_were_not_measured():
     metric, z, _ = measured(lambda z: np.zeros(len(z)), 2)
     assert np.array_equal(metric.steps, np.ones(2))
     assert all(np.count_nonzero(row) <= 1 for row in z)
+
+
+@pytest.mark.parametrize("scale", [1.0, 30.0, 1e3, 1e5])
+def test_a_scale_far_too_wide_for_an_exponential_is_noticed(scale):
+    """The logarithm of a standard deviation: a thousand units away the density is finite in no double, or 1e-300."""
+
+    def log_density(z):
+        with np.errstate(over="ignore"):
+            level, log_sd = scale * z[:, 0], scale * z[:, 1]
+            return -50.0 * log_sd - 25.0 * (1.0 + level**2) * np.exp(-2.0 * log_sd)
+
+    metric, _, _ = measured(log_density, 2)
+    assert metric.measured and not len(metric.open)
+    # The curvatures at the start are 50 and 100.
+    np.testing.assert_allclose(metric.steps * scale, [1.0 / np.sqrt(50.0), 0.1], rtol=0.5)

@@ -96,8 +96,10 @@ class Metric:
         left = []
         for axis, a, b in zip(self.open, up, down, strict=True):
             step = float(self.steps[axis])
+            # An exponential falls by more than any parabola where a step is far too long.
+            shortest = step / numbers.factor**2
             if not (np.isfinite(a) and np.isfinite(b)):
-                self.steps[axis] = step / numbers.factor
+                self.steps[axis] = shortest
                 left.append(axis)
                 continue
             change = max(abs(a - centre), abs(b - centre))
@@ -108,7 +110,7 @@ class Metric:
                 self.steps[axis] = 1.0  # flat as far as was looked: the user's unit is as good as any
                 left.append(axis)
             elif change > numbers.most:
-                self.steps[axis] = width
+                self.steps[axis] = max(width, shortest)
                 left.append(axis)
             elif fall < numbers.rounding * (1.0 + abs(centre)) and change < numbers.least:
                 self.steps[axis] = step * numbers.factor
