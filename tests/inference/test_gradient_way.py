@@ -108,19 +108,17 @@ def test_the_answer_does_not_depend_on_rotation_scale_and_correlation():
 
 
 def test_powers_of_two_in_parameters_and_scale_change_nothing():
-    factors = np.array([2.0**-12, 2.0**9])
+    """Not a bit: these units have the volume one, whose logarithm is added to the values without rounding."""
+    factors = np.array([2.0**-11, 2.0**11])
 
     def mapped(x):
         values, gradients = bent(x / factors)
         return values, gradients / factors
 
-    one = run_of(bent, 60, start=[0.25, 0.5], scale=1.0)
-    other = run_of(mapped, 60, start=factors * [0.25, 0.5], scale=factors)
-    # All but the way to a known mode is computed with the same rounding, which grows along a climb and into the draws.
-    np.testing.assert_allclose(other.result().points, one.result().points * factors, rtol=1e-6)
-    change = float(np.sum(np.log(factors)))
-    assert other.result().log_evidence - change == pytest.approx(one.result().log_evidence, abs=1e-6)
-    assert other.result().sd == pytest.approx(one.result().sd, rel=1e-4)
+    one = run_of(bent, 60, start=[0.25, 0.5], scale=1.0).result()
+    other = run_of(mapped, 60, start=factors * [0.25, 0.5], scale=factors).result()
+    np.testing.assert_array_equal(other.points, one.points * factors)
+    assert (other.log_evidence, other.sd) == (one.log_evidence, one.sd)
 
 
 def test_a_constant_is_added():

@@ -156,7 +156,7 @@ class GradientWay:
         full = max(len(self.ascents[0].rows), numbers.further_budget)
         reserve = max(numbers.reserve, numbers.reserve_per_dimension * self.chart.dim)
         if n - self._spread_size - full < reserve + full + numbers.further_budget:
-            reserve //= 3  # too few evaluations are planned for as many climbs and draws as one would like
+            reserve //= numbers.reserve_parts  # too few are planned for as many climbs and draws as one would like
         return n - len(data.evaluated) - reserve, full
 
     def _challenge(self, data: Data, further: list[Ascent]) -> None:
@@ -174,7 +174,7 @@ class GradientWay:
         least = numbers.further_budget
         left, full = self._room(data)
         # Most climbs from around the top come back with fewer evaluations than they may use.
-        usual = max((len(ascent.rows) for ascent in further if self._is_about(ascent)), default=least // 2)
+        usual = max((len(ascent.rows) for ascent in further if self._is_about(ascent)), default=numbers.usual)
         # Climbs from around the top tell a mode from a false basin, and begin first in many dimensions, where that is
         # asked; those from the spread, which is as wide as the prior or the user's scale, find other modes.
         from_afar = (2,) if self.chart.dim >= numbers.several else (0, 2)
@@ -301,7 +301,7 @@ class GradientWay:
         return ends
 
     def _is_about(self, ascent: Ascent) -> bool:
-        """Whether a further climb began when the modes that are known were."""
+        """Whether one of the modes that are known was known already when a further climb began."""
         places = {region.top.place.tobytes() for region in self.regions}
         return not ascent.tops or any(top.place.tobytes() in places for top in ascent.tops)
 

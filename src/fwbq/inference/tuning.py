@@ -481,6 +481,8 @@ class AscentNumbers:
     #: as many, those from other points of the spread as many as the first one had.
     further: int = 3
     further_budget: int = 12
+    #: How many one from around the top is expected to need while none has ended: to the modes of regressions 2 to 7.
+    usual: int = 6
     #: All together use at most this share of the evaluations; under a prior, climbs from all over it what the others
     #: leave. Of twelve posteriors with two modes of like width, six and ten parameters, n = 200 and 400, they found the
     #: second mode in all, and without them it was missed in five.
@@ -490,21 +492,25 @@ class AscentNumbers:
     #: a mode was 60 and 34 below the top.
     several: int = 5
     #: Two of three then begin this many standard deviations from the top, times the root of the dimension. Of 40 each,
-    #: all came back to the right modes of hares and lynxes, a hidden Markov model, a mixture and four regressions, in 2
-    #: to 7 evaluations (26 in 18 evaluations to that of a hierarchy), and 16 and 20 to false modes of the first two,
-    #: while 9 and 20 found better ones. Of climbs from the spread 10 and 37 came back to the false ones, and between 0
-    #: and 40 to the right ones.
+    #: all came back to the right modes of a hidden Markov model, a mixture and four regressions, in 2 to 7 evaluations,
+    #: 37 and 26 to those of hares and lynxes and of a hierarchy, in 11 and 18; to false modes of hares and lynxes and
+    #: of the Markov model came back 16 and 20, while 9 and 20 found better ones. Of climbs from the spread 9 and 37
+    #: came back to these false ones, and between 0 and 40 to the right ones.
     around: float = 7.0
-    #: A mode is believed when this many have come back, and at least half. Of 24 runs on each of the first two models,
-    #: n = 100 and 200, none then stated an error below a fifth of the actual one; of 12 with two that came back, four
-    #: did.
+    #: A mode is believed when this many have come back, and at least half. Of 24 runs on hares and lynxes and 24 on the
+    #: Markov model, n = 100 and 200, none then stated an error below a fifth of the actual one; of 12 with two that
+    #: came back, two did.
     believed: int = 4
-    #: They leave this many evaluations to draws, at least, or for each dimension; a third of it where few are planned.
+    #: They leave this many evaluations to draws, at least, or for each dimension,
     reserve: int = 60
     reserve_per_dimension: int = 8
+    #: and one of so many parts of it where few evaluations are planned: of a regression with six parameters, n = 100, a
+    #: climb of 48 and four of 4 then left 20 draws, and a standard deviation of 0.004.
+    reserve_parts: int = 3
     #: A mode whose Gaussian holds less than this of the largest one's mass, in natural logarithms, is left out.
     faint: float = -9.0
-    #: A density that rises by less than this for each natural logarithm of volume by which it narrows is a funnel.
+    #: A density that rises by less than this for each natural logarithm of volume by which it narrows is a funnel: by
+    #: 0.6 to 0.9 on the climbs into three funnels, by 5 and more on those to the modes of twelve models.
     narrowing: float = 2.0
     #: Values that the gradients predict with a relative error above this contradict them.
     contradiction: float = 0.2
