@@ -10,7 +10,7 @@ from fwbq.inference.data import Data
 CHART = chart_of(Gaussian(np.ones(2), 4.0 * np.eye(2)))
 Z = np.random.default_rng(0).standard_normal((6, 2))
 VALUES = np.array([-3.0, -np.inf, 1.0, -8.0, 2.0, 0.5])
-COLUMNS = ("x", "z", "values", "gradient", "noise", "excluded", "failed")
+COLUMNS = ("x", "z", "values", "gradient", "noise", "failed")
 
 
 def told(z, values):
@@ -98,8 +98,3 @@ def test_gradients_are_kept_where_they_are_known():
     again = data.told(data.x[1:2], VALUES[1:2], np.array([[5.0, 6.0]]))
     assert again.gradient[1].tolist() == [5.0, 6.0]
     assert np.array_equal(again.evaluated.gradient, [[1.0, 2.0], [5.0, 6.0]])
-
-
-def test_what_is_excluded_stays_excluded():
-    data = told(Z, VALUES).excluding(np.arange(6) == 2).excluding(np.arange(6) == 4)
-    assert np.flatnonzero(data.excluded).tolist() == [2, 4]

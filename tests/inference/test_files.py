@@ -129,7 +129,7 @@ def test_gradients_are_saved_with_the_values(tmp_path):
     run.save(tmp_path / "run.json")
     again = fwbq.EvidenceRun.load(tmp_path / "run.json")
     np.testing.assert_array_equal(again._data.gradient, slopes)
-    for name in ("x", "z", "values", "noise", "excluded", "failed"):
+    for name in ("x", "z", "values", "noise", "failed"):
         np.testing.assert_array_equal(getattr(again._data, name), getattr(run._data, name))
 
 

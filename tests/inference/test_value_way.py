@@ -43,12 +43,3 @@ def test_points_that_coincide_for_the_user_are_evaluated_once():
 
 def test_the_last_points_look_around():
     assert Proposal("round", np.zeros((5, 2)), exploring=2).looks_around.tolist() == [False] * 3 + [True] * 2
-
-
-def test_deep_points_of_an_exploration_are_no_data_and_others_are():
-    run = fwbq.EvidenceRun(fwbq.Gaussian([0.0, 0.0], np.eye(2)), n=30, rng=0)
-    x = run.ask()
-    run.tell(x, narrow(x))
-    z, values = np.zeros((4, 2)), run._data.top + np.array([0.0, -1e4, -1e4, np.nan])
-    some = np.array([True, True, False, True])
-    assert run._way.too_deep(run._data, z, values, some).tolist() == [False, True, False, False]

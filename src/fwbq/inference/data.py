@@ -34,8 +34,6 @@ class Data:
         Gradients of the values with respect to the user's parameters; a row of NaN where there is none.
     noise : (n,) array
         Variances of the values; zero where they are exact.
-    excluded : (n,) array of bool
-        Points that are no data for the surrogate: too deep below the top to tell anything of the mass.
     failed : (n,) array of bool
         Points where the function failed.
 
@@ -55,14 +53,13 @@ class Data:
     values: Array
     gradient: Array
     noise: Array
-    excluded: Mask
     failed: Mask
 
     @classmethod
     def nothing(cls, chart: Chart) -> Data:
         """Return the data before the first point."""
         points, no = np.empty((0, chart.dim)), np.empty(0, dtype=bool)
-        return cls(chart, points, points, np.empty(0), points, np.empty(0), no, no)
+        return cls(chart, points, points, np.empty(0), points, np.empty(0), no)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -82,7 +79,6 @@ class Data:
             values=np.concatenate([self.values, np.full(k, np.nan)]),
             gradient=np.vstack([self.gradient, np.full((k, self.dim), np.nan)]),
             noise=np.concatenate([self.noise, np.zeros(k)]),
-            excluded=np.concatenate([self.excluded, np.zeros(k, dtype=bool)]),
             failed=np.concatenate([self.failed, np.zeros(k, dtype=bool)]),
         )
 
@@ -131,10 +127,6 @@ class Data:
         """Return the data with all points that wait for a value marked as failed."""
         return replace(self, failed=self.failed | self.waiting)
 
-    def excluding(self, rows: Mask) -> Data:
-        """Return the data with further rows (n,) that are no data for the surrogate."""
-        return replace(self, excluded=self.excluded | rows)
-
     def _places(self) -> dict[bytes, list[int]]:
         """Return the rows of every point, by its bytes."""
         places: dict[bytes, list[int]] = {}
@@ -166,7 +158,7 @@ class Data:
 
     def rows(self, which: Mask | slice) -> Data:
         """Return some of the rows."""
-        columns = ("x", "z", "values", "gradient", "noise", "excluded", "failed")
+        columns = ("x", "z", "values", "gradient", "noise", "failed")
         return replace(self, **{name: getattr(self, name)[which] for name in columns})
 
     @cached_property

@@ -160,7 +160,7 @@ class Draws:
     def rows(self, data: Data) -> Rows:
         """Return the rows of the data that have all that the surrogate takes, in coordinates."""
         good = usable(data.values, data.gradient) if self.gradients else np.isfinite(data.values)
-        return self.some_rows(data, np.flatnonzero(good & ~data.excluded))
+        return self.some_rows(data, np.flatnonzero(good))
 
     def some_rows(self, data: Data, numbers: NDArray[np.intp]) -> Rows:
         """Return some rows of the data, in coordinates."""

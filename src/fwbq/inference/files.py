@@ -61,7 +61,6 @@ def data_record(data: Data) -> dict[str, Any]:
         "values": plain(data.values),
         "gradient": None if np.isnan(data.gradient).all() else plain(data.gradient),
         "noise": None if not data.noise.any() else plain(data.noise),
-        "excluded": np.flatnonzero(data.excluded).tolist(),
         "failed": np.flatnonzero(data.failed).tolist(),
     }
 
@@ -74,7 +73,7 @@ def recorded_data(record: dict[str, Any], chart: Chart) -> Data:
     ValueError
         When a column is not what `data_record` could have written.
     """
-    names = ("x", "z", "values", "gradient", "noise", "excluded", "failed")
+    names = ("x", "z", "values", "gradient", "noise", "failed")
     require(isinstance(record, dict) and all(name in record for name in names), "data is incomplete")
     x, z = (_points(record[name], chart.dim) for name in ("x", "z"))
     n = len(x)
@@ -86,11 +85,10 @@ def recorded_data(record: dict[str, Any], chart: Chart) -> Data:
     require(len(z) == n and values.shape == (n,) == noise.shape, "the numbers of points and values differ")
     require(gradient.shape == (n, chart.dim), "the numbers of points and gradients differ")
     require(not np.any(values == np.inf), "a value is plus infinity")
-    excluded, failed = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
-    excluded[whole_numbers(record["excluded"], "excluded", max(n, 1))] = True
+    failed = np.zeros(n, dtype=bool)
     failed[whole_numbers(record["failed"], "failed", max(n, 1))] = True
     require(bool(np.isnan(values[failed]).all()), "a point that failed has a value")
-    return Data(chart, x, z, values, gradient, noise, excluded, failed)
+    return Data(chart, x, z, values, gradient, noise, failed)
 
 
 def older_data(record: dict[str, Any], chart: Chart) -> Data:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .._reason import Reason
 from .chart import Chart
-from .data import Data, Mask
+from .data import Data
 from .draws import Draws, Region
 from .proposers.ascent import Ascent, Top, usable
 from .result import Evidence
@@ -240,7 +240,7 @@ class GradientWay:
 
     # Learning
 
-    def learn(self, proposal: Proposal, data: Data, start: int) -> Mask:
+    def learn(self, proposal: Proposal, data: Data, start: int) -> None:
         """Take in the points of a proposal, which stand in the data from row `start` on.
 
         Raises
@@ -253,7 +253,6 @@ class GradientWay:
                 rows = list(range(start, start + size))
                 self.ascents[number].tell(rows, *self.draws.replies(data, rows))
                 start += size
-        return np.zeros(len(proposal.z), dtype=bool)
 
     def takes(self, proposal: Proposal) -> bool:
         """Whether the climbs that a proposal names are there, and ask for as many points."""
@@ -261,10 +260,6 @@ class GradientWay:
             0 <= number < len(self.ascents) and len(self.ascents[number].points) == size
             for number, size in proposal.climbs
         )
-
-    def too_deep(self, known: Data, z: Array, values: Array, some: Mask) -> Mask:
-        """Return which points are no data for the surrogate: none, it leaves out what is deep by itself."""
-        return np.zeros(len(z), dtype=bool)
 
     @property
     def open_climbs(self) -> float:

@@ -211,9 +211,7 @@ def _value_recall(way: ValueWay, content: dict[str, Any], data: Data) -> None:
         modes=[_mode(each, way.chart.dim) for each in register["modes"]],
         exchanges=[_exchange(each) for each in register["exchanges"]],
         finished=register["finished"],
-        racing=register["racing"],
         starts=register["starts"],
-        vain=register["vain"],
         around=register["around"],
         surrounded=register["surrounded"],
     )
@@ -276,8 +274,7 @@ def _climb(content: dict[str, Any], way: ValueWay) -> Climb:
 def _surrogate(way: ValueWay, content: dict[str, Any], data: Data) -> Surrogate:
     """Return the surrogate that the last round was planned on: its length-scales are known, nothing is searched for."""
     known = data.evaluated.rows(slice(0, int(content["n"])))
-    near = known.positive & ~known.excluded
-    points, values = known.z[near], known.bounded[near]
+    points, values = known.z[known.positive], known.bounded[known.positive]
     whitening = _whitening(content["whitening"], way.chart.dim)
     modes = [_mode(each, way.chart.dim) for each in content["modes"]]
     families = {family.name: family for family in way.settings.families}

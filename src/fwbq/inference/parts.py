@@ -8,7 +8,6 @@ from dataclasses import dataclass
 #: Every part, with what it does.
 DESCRIPTIONS = {
     # who proposes points
-    "race": "several first climbs side by side, from five dimensions on",
     "further climbs": "climbs from points that the modes found so far do not explain",
     "exchange": "evaluate the top with exchanged parameters, and carry modes there",
     "exploration": "look for modes of a hundredth of the mass that no value contradicts",
@@ -20,7 +19,6 @@ DESCRIPTIONS = {
     "local processes": "Gaussian processes beside quadratics as models of a climb",
     "dip": "ask on the way from a deep start to a mode whether there is a dip between them",
     # how the surrogate is made
-    "deep": "exclude deep points of explorations from the data of the surrogate",
     "sunken": "take values far below what the surrogate expects near the top for zeros",
     "sign process": "model where the likelihood is zero",
     "faint": "discount small chances of a positive likelihood",

@@ -280,9 +280,7 @@ class EvidenceRun:
         if batch is None or self._data.waiting[batch.rows].any():
             return
         self._batch = None
-        excluded = np.zeros(len(self._data), dtype=bool)
-        excluded[batch.rows] = self._way.learn(batch.proposal, self._data, batch.start)
-        self._data = self._data.excluding(excluded)
+        self._way.learn(batch.proposal, self._data, batch.start)
         if self._way.chart is not self._data.chart:
             self._data = self._data.on(self._way.chart)
 
@@ -427,15 +425,8 @@ class EvidenceRun:
         if self._answer is None or self._answer[0] != state:
             if not state[0]:
                 raise ValueError("no log likelihood is known yet: call `ask` and `tell` first")
-            data, batch = self._data, self._batch
-            if batch is not None:
-                # The values of a batch count even while other points of it are still being evaluated.
-                known, proposal = data.rows(slice(0, batch.start)).evaluated, batch.proposal
-                excluded = np.zeros(len(data), dtype=bool)
-                values = data.values[batch.rows]
-                excluded[batch.rows] = self._way.too_deep(known, proposal.z, values, proposal.looks_around)
-                data = data.excluding(excluded)
-            self._answer = state, self._way.conclude(data, complete=batch is None)
+            # The values of a batch count even while other points of it are still being evaluated.
+            self._answer = state, self._way.conclude(self._data, complete=self._batch is None)
         return self._answer[1]
 
 

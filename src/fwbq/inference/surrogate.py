@@ -214,11 +214,10 @@ def fit_surrogate(
         Of the nodes.
     parts : Parts
     """
-    near = data.positive & ~data.excluded
-    n = int(near.sum())
+    n = int(data.positive.sum())
     if n < 3:
         return None
-    z, g = data.z[near], data.bounded[near]
+    z, g = data.z[data.positive], data.bounded[data.positive]
     whitening = _whitening(data, z, g, climbs, last)
     fitted_at = 0 if last is None else last.fitted_at
     again = n >= TUNING.process.refit * fitted_at

@@ -11,8 +11,7 @@ from .._reason import Reason
 from ..process import KernelFamily
 from .assessment import assess, known_error
 from .chart import Chart, NoPrior
-from .data import Data, Mask
-from .depth import depth_noise
+from .data import Data
 from .doubts import DOUBTS, Case
 from .doubts.inflation import Predictions
 from .doubts.starts import Starts
@@ -259,14 +258,8 @@ class ValueWay:
 
     # Learning
 
-    def learn(self, proposal: Proposal, data: Data, start: int) -> Mask:
-        """Take in the points of a proposal, which stand in the data from row `start` on.
-
-        Returns
-        -------
-        (k,) array of bool
-            Points that are no data for the surrogate.
-        """
+    def learn(self, proposal: Proposal, data: Data, start: int) -> None:
+        """Take in the points of a proposal, which stand in the data from row `start` on."""
         known = data.rows(slice(0, start)).evaluated
         values = data.values[start : start + len(proposal.z)]
         told = ~np.isnan(values)
@@ -282,7 +275,6 @@ class ValueWay:
             for number, size in proposal.climbs:
                 climb, part = self.climbs.each[number], slice(first, first + size)
                 self.climbs.learn(climb, proposal.z[part], joint[part], self.surrogate)
-                around[part] = climb.further and self.rounds > 0
                 first += size
         elif proposal.proposer == "around":
             self.climbs.surrounded = True
@@ -295,7 +287,6 @@ class ValueWay:
             near = z[~around[told]]
             self.predictions.compare(self.surrogate.process, near, ell[~around[told]] + self.chart.log_prior(near))
             self.climbs.follow(known, z, ell, around[told], self.surrogate)
-        return self.too_deep(known, proposal.z, values, around)
 
     def _measure_top(self, z: Array, joint: Array) -> None:
         """Take in values around a top; the mode there, and its region, have the curvature that they tell."""
@@ -330,18 +321,6 @@ class ValueWay:
     def takes(self, proposal: Proposal) -> bool:
         """Whether the climbs that a proposal names are there."""
         return all(0 <= number < len(self.climbs.each) for number, _ in proposal.climbs)
-
-    def too_deep(self, known: Data, z: Array, values: Array, some: Mask) -> Mask:
-        """Return which of `some` points are so deep below the top that they say nothing of the mass there is.
-
-        Those of an exploration, and of the climbs it leads to, are then no data for the surrogate: what it would learn
-        from them of its amplitude and length-scales is wrong where the mass is.
-        """
-        told = ~np.isnan(values)
-        if not np.any(some & told) or "deep" not in self.settings.parts:
-            return np.zeros(len(z), dtype=bool)
-        g = np.append(np.where(told, values, -np.inf) + self.chart.log_prior(z), known.top)
-        return np.asarray(some & told & (depth_noise(g, self.chart.dim)[:-1] > 0.0))
 
     # Concluding
 
@@ -385,9 +364,8 @@ class ValueWay:
         judged = None
         if self.draws is not None:
             apart = self.climbs.apart(data.evaluated)
-            starts = max(terms.doubts.get(Starts.sentence, 0.0), apart)
             confirmed = apart == 0.0 and all(self._has_region(mode) for mode in self.climbs.modes)
-            judged = self.draws.judge(data, starts, confirmed=confirmed)
+            judged = self.draws.judge(data, terms.doubts.get(Starts.sentence, 0.0), confirmed=confirmed)
         if judged is None:
             return quadrature, reason
         change = abs(judged.terms.log_evidence - terms.log_evidence)

@@ -49,8 +49,6 @@ class Climb:
     further : bool
         Whether it began after the first climb had ended, from a point that the modes do not explain; such a climb
         begins with a point on every axis.
-    deep : bool
-        Whether a further climb began so deep below the top that its start says nothing of the known mass.
     toward : (d,) array or None
         A known mode: a further climb begins with points on the way to it, and ends there if these say that the start is
         on the slope of that mode.
@@ -78,7 +76,6 @@ class Climb:
     radius: float
     budget: int
     further: bool = False
-    deep: bool = False
     toward: Array | None = None
     height: float | None = None
     arrived: bool = False
@@ -111,6 +108,11 @@ class Climb:
     def on_the_way(self) -> bool:
         """Whether its last points lie on the way to a known mode."""
         return self._kind == "way"
+
+    @property
+    def spent_up(self) -> bool:
+        """Whether it ended because its evaluations were used, short of a top."""
+        return self.ended and self.budget <= 0 and not self.arrived
 
     def propose(self, z: Array, g: Array) -> Array:
         """Return the next points (k, d) to evaluate, given all points (n, d) and finite values (n,) so far."""

@@ -64,9 +64,7 @@ class Climbs:
         self.each: list[Climb] = []
         self.modes: list[Mode] = []
         self.finished = 0
-        self._racing: list[Climb] = []
         self._starts: list[int] | None = None  # rows of points from which climbs may begin
-        self._vain = 0  # climbs from deep starts that ended on known ground
         self._exchanges: list[Exchange] = []  # under which the likelihood does not change
         self.around: dict[int, int] = {}  # rows of points far around the top, with the climbs from them, or -1
         self.surrounded = False  # whether these points were asked for; the function may have failed there
@@ -77,9 +75,7 @@ class Climbs:
             "modes": self.modes,
             "exchanges": self._exchanges,
             "finished": self.finished,
-            "racing": [self.each.index(climb) for climb in self._racing],
             "starts": self._starts,
-            "vain": self._vain,
             "around": list(self.around.items()),
             "surrounded": self.surrounded,
         }
@@ -89,17 +85,14 @@ class Climbs:
         modes: list[Mode],
         exchanges: list[Exchange],
         finished: int,
-        racing: list[int],
         starts: list[int] | None,
-        vain: int,
         around: list[tuple[int, int]],
         surrounded: bool,
     ) -> None:
         """Take in what `register` returned."""
         self.surrounded = surrounded
         self.around = {int(row): int(number) for row, number in around}
-        self.modes, self._exchanges, self.finished, self._vain = modes, exchanges, finished, vain
-        self._racing = [self.each[number] for number in racing]
+        self.modes, self._exchanges, self.finished = modes, exchanges, finished
         self._starts = starts
 
     @property
@@ -135,15 +128,26 @@ class Climbs:
 
     def settle(self, data: Data) -> list[Climb]:
         """Take note of climbs that have ended, and return those that go on."""
-        self._end_race()
         for climb in self.each[1:]:
             climb.ended = climb.ended or self._needless(climb)
+        self._carry_on(data)
         going = [climb for climb in self.each if not climb.ended]
         for climb in self.each:
             if climb.ended and not climb.counted:
                 climb.counted = True
                 self._finish(climb, data)
         return going
+
+    def _carry_on(self, data: Data) -> None:
+        """Let the highest climb go on as long as there are evaluations, if it stands above every mode.
+
+        What is known of the modes below it is then of no use.
+        """
+        highest = self.highest
+        left = self._n - len(data)
+        above = self.modes and highest.value > self.modes[0].peak.constant + TUNING.judge.above
+        if above and highest.spent_up and left > 0:
+            highest.ended, highest.budget = False, left
 
     def replace(self, place: Array, mode: Mode) -> None:
         """Put a mode in the place of the one whose centre is given, or beside the others."""
@@ -153,24 +157,13 @@ class Climbs:
         self.modes = sorted([*others, Mode(mode.peak, climbs)], key=lambda each: -each.peak.constant)
 
     def _begin_first(self, data: Data) -> None:
-        """Begin at the highest point; in many dimensions, if there is room for it, at several, which are raced."""
+        """Begin at the highest point."""
         d, numbers = data.dim, TUNING.climbs
-        raced = d >= TUNING.climb.many_dim and self._n >= numbers.race_budget * d and "race" in self._parts
         budget = max(int(numbers.first_share * self._n) - len(data), 2)
         if d < TUNING.climb.many_dim:
             budget = min(budget, numbers.first_budget * (d + 1))
-        for i in data.highest_first[: numbers.racers if raced else 1]:
-            if data.positive[i]:
-                self.each.append(Climb(data.z[i].copy(), float(data.joint[i]), 1.0, budget, parts=self._parts))
-        self._racing = list(self.each)
-
-    def _end_race(self) -> None:
-        """Let the highest of the climbs that are raced go on; the others may begin again from where they are."""
-        if len(self._racing) > 1 and all(c.ended or c.spent >= 2 * len(c.best) + 2 for c in self._racing):
-            best = max(self._racing, key=lambda climb: climb.value)
-            for climb in self._racing:
-                climb.ended = climb.ended or climb is not best
-            self._racing = [best]
+        i = data.highest_first[0]
+        self.each.append(Climb(data.z[i].copy(), float(data.joint[i]), 1.0, budget, parts=self._parts))
 
     def _needless(self, climb: Climb) -> bool:
         """Whether a climb has come to a mode that is known, or is a further one that the modes explain."""
@@ -185,9 +178,7 @@ class Climbs:
             if mode.holds(climb.best):
                 self.modes[k] = Mode(mode.peak, mode.climbs + 1)
                 self.finished += 1
-                self._vain += int(climb.deep)
                 return
-        self._vain += int(climb.deep and not climb.arrived)
         if not climb.arrived and (climb.further or climb.value < self.highest.value):
             return
         row = int(np.argmin(np.sum((z - climb.best) ** 2, axis=1)))
@@ -242,17 +233,11 @@ class Climbs:
         room = room and spent <= min((1.0 - TUNING.climbs.first_share) * planned, TUNING.climbs.further_share * rest)
         while self._starts:
             i = self._starts[0]
-            in_vain = data.excluded[i] and self._vain >= TUNING.climbs.in_vain
-            wanted = not (in_vain or explains(self.modes, data.z[i], float(data.joint[i])))
-            if i in self.around and not room:
-                self._starts.pop(0)  # there is no room to follow it
-                continue
-            # Where evaluations are kept for draws, those on the way to the mode at least tell whether there is a dip.
-            way = self._reserve > 0 and left >= len(TUNING.climb.way) + self._reserve // 2
-            if wanted and not (room or way):
+            wanted = not explains(self.modes, data.z[i], float(data.joint[i]))
+            if wanted and not room and i not in self.around:
                 return []
             self._starts.pop(0)
-            if wanted:
+            if wanted and room:
                 self.each.append(self._further(i, data))
                 if i in self.around:
                     self.around[i] = len(self.each) - 1
@@ -260,24 +245,25 @@ class Climbs:
         return []
 
     def apart(self, data: Data) -> float:
-        """Return how far below the top climbs from far around it have ended elsewhere, in natural logarithms.
+        """Return how far below the top further climbs have ended that did not soon come back, in natural logarithms.
 
-        Zero where all came back to known ground; else the median, and at least one. In many dimensions one climb alone
-        may have ended in a false basin.
+        The median, and at least one, where they are more than those that did; else zero, as in few dimensions. In many
+        dimensions one climb alone may have ended in a false basin, to which others come back late or never.
         """
-        gaps = [
-            data.top - climb.value
-            for climb in (self.each[number] for number in self.around.values() if number >= 0)
-            if climb.ended and not self._needless(climb)
-        ]
-        return max(1.0, float(np.median(gaps))) if gaps else 0.0
+        soon = TUNING.climbs.back * (data.dim + 1)
+        ended = [climb for climb in self.each if climb.further and climb.ended and not climb.arrived]
+        late = [data.top - climb.value for climb in ended if climb.spent > soon]
+        back = sum(climb.spent <= soon and self._needless(climb) for climb in ended)
+        return max(1.0, float(np.median(late))) if len(late) > back and data.dim >= TUNING.climb.many_dim else 0.0
 
     def _first_starts(self, data: Data) -> list[int]:
-        """Return the rows of points of the spread, and of climbs that lost a race, from which climbs may begin."""
-        rows = [i for i in data.highest_first if data.positive[i] and (i < self.first or self._paused(data.z[i]))]
+        """Return the rows of points of the spread from which climbs may begin, or of those far around the top."""
+        if self._reserve:
+            return [*self.around]
+        rows = [i for i in data.highest_first if data.positive[i] and i < self.first]
         high = int(np.sum(data.joint[rows] > self.worth(data.dim)))
         deep = [i for i in rows[high:] if not explains(self.modes, data.z[i], float(data.joint[i]))]
-        return [*self.around, *rows[:high][: TUNING.climbs.most_starts], *deep[: self._n // TUNING.climbs.per_deep]]
+        return [*rows[:high][: TUNING.climbs.most_starts], *deep[: self._n // TUNING.climbs.per_deep]]
 
     def _further(self, i: int, data: Data) -> Climb:
         """Return a climb from row `i` of the data; over a dip where it is deep, or one of many."""
@@ -285,26 +271,20 @@ class Climbs:
         nearest = min(self.modes, key=lambda mode: float(np.sum((mode.peak.centre - data.z[i]) ** 2)))
         budget = min(int((1.0 - numbers.first_share) * self._n), numbers.further_budget * (data.dim + 1))
         if self._reserve:
-            budget = min(budget, max(self._n - len(data) - self._reserve, len(TUNING.climb.way)))
+            budget = min(budget, max(self._n - len(data) - self._reserve, 2))
         radius = numbers.further_radius * min(1.0, float(np.linalg.norm(nearest.peak.centre - data.z[i])))
         waiting = sum(not explains(self.modes, data.z[j], float(data.joint[j])) for j in starts)
         many = data.dim >= TUNING.climb.many_dim and waiting >= numbers.many_starts
         dip = (many or data.joint[i] <= self.worth(data.dim)) and "dip" in self._parts
-        if i in self.around:
-            dip = False
-        elif budget < TUNING.climbs.further_budget * (data.dim + 1) // 2 and self._reserve:
-            dip = True
+        dip = dip and i not in self.around
         return Climb(
-            data.z[i].copy(), float(data.joint[i]), radius, budget, further=True, deep=bool(data.excluded[i]),
+            data.z[i].copy(), float(data.joint[i]), radius, budget, further=True,
             toward=nearest.peak.centre if dip else None, height=nearest.peak.constant, parts=self._parts,
         )  # fmt: skip
 
     def worth(self, dim: int) -> float:
         """Log joint density from which on a point that the modes do not explain is worth a climb in any case."""
         return self.modes[0].peak.constant - TUNING.climbs.worth * free_depth(dim)
-
-    def _paused(self, z: Array) -> bool:
-        return any(not c.arrived and np.array_equal(c.best, z) for c in self.each)
 
     def follow(self, data: Data, z: Array, values: Array, exploring: NDArray[np.bool_], surrogate: Surrogate) -> None:
         """Note which exploring points are higher than was expected: climbs begin there. They are about to be added."""
@@ -331,12 +311,8 @@ class Climbs:
         climb.learn(z, joint)
 
     def waiting(self, data: Data, surrogate: Surrogate) -> int:
-        """Return how many starts still wait for a climb, which neither modes nor the other values explain.
-
-        Those that a dip parts from the mode, and for which there was no more room, wait too.
-        """
-        parted = sum(climb.ended and climb.on_the_way and not climb.sloping for climb in self.each)
-        return parted * (self._reserve > 0) + sum(self._unexplained(i, data, surrogate) for i in self._starts or [])
+        """Return how many starts still wait for a climb, which neither modes nor the other values explain."""
+        return sum(self._unexplained(i, data, surrogate) for i in self._starts or [])
 
     def confirmed(self, data: Data) -> bool:
         """Whether climbs from far around the top came back to known ground."""
@@ -348,9 +324,9 @@ class Climbs:
         value = float(data.joint[i])
         if value <= self.worth(data.dim) or explains(self.modes, data.z[i], value):
             return False
-        if i < self.first or data.excluded[i]:
-            return i < self.first or self._vain < TUNING.climbs.in_vain
-        row = int(np.sum((data.positive & ~data.excluded)[:i]))
+        if i < self.first:
+            return True
+        row = int(np.sum(data.positive[:i]))
         errors, variances = surrogate.process.regression.leave_one_out()
         return bool(
             errors[row]
