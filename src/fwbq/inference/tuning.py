@@ -186,9 +186,9 @@ class ClimbsNumbers:
     #: In many dimensions a dip is asked for as well while at least this many further starts wait: on the
     #: Lotka-Volterra model nearly every spread point is one.
     many_starts: int = 3
-    #: Climbs from far around a right mode came back within this many times d + 1 evaluations in 30 of 30, on sixteen
-    #: posteriors of five to ten parameters, and to a false mode of hares and lynxes in none of three.
-    back: int = 4
+    #: Climbs from far around a right mode came back within this many times d + 1 evaluations in 29 of 31, on sixteen
+    #: posteriors of five to ten parameters: those that used more and did not are elsewhere.
+    back: int = 3
     #: Evaluations for each dimension that must be left for a further climb to begin, and for an exploration.
     room: int = 4
 

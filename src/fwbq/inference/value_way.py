@@ -14,6 +14,7 @@ from .chart import Chart, NoPrior
 from .data import Data
 from .doubts import DOUBTS, Case
 from .doubts.inflation import Predictions
+from .doubts.rising import Rising
 from .doubts.starts import Starts
 from .draws import Draws, Region
 from .modes import Mode
@@ -357,7 +358,9 @@ class ValueWay:
         """
         surrogate, terms = quadrature.surrogate, quadrature.terms
         reason = Reason.OPEN
-        if self.probes.improper(data.evaluated, surrogate):
+        # Far from the top every density is flat: first it has to be found.
+        arrived = terms.doubts.get(Rising.sentence, 0.0) <= TUNING.error.unknown
+        if arrived and self.probes.improper(data.evaluated, surrogate):
             reason = Reason.IMPROPER
         elif terms.sd > TUNING.error.unknown or self.probes.outside(surrogate, quadrature.nodes):
             reason = Reason.UNSEEN

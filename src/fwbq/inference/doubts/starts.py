@@ -15,12 +15,13 @@ class Starts:
     def doubt(self, case: Case) -> float:
         """Return what they may add: the share of starts that wait, half a natural logarithm for all of them.
 
-        In many dimensions, where one climb may end in a false basin, a whole one until a second has ended, or points
+        In many dimensions, where one climb may end in a false basin, a whole one until others have ended, or points
         far around the top confirm it, and how far climbs have ended apart.
         """
         data, climbs = case.data.evaluated, case.climbs
         waiting = climbs.waiting(data, case.surrogate)
         missed = TUNING.doubts.starts * waiting / (waiting + 2.0 * max(climbs.finished, 1)) if waiting else 0.0
-        if data.dim >= TUNING.climb.many_dim and climbs.finished < 2 and waiting and not climbs.confirmed(data):
+        few = climbs.finished < TUNING.ascent.believed
+        if data.dim >= TUNING.climb.many_dim and few and waiting and not climbs.confirmed(data):
             missed = max(missed, 1.0)
         return max(missed, climbs.apart(data))

@@ -245,16 +245,20 @@ class Climbs:
         return []
 
     def apart(self, data: Data) -> float:
-        """Return how far below the top further climbs have ended that did not soon come back, in natural logarithms.
+        """Return how far below the top further climbs have ended that did not come back, in natural logarithms.
 
-        The median, and at least one, where they are more than those that did; else zero, as in few dimensions. In many
-        dimensions one climb alone may have ended in a false basin, to which others come back late or never.
+        The median, and at least one, where they are more than those that came back to known ground; else zero, as in
+        few dimensions. In many dimensions one climb alone may have ended in a false basin.
         """
-        soon = TUNING.climbs.back * (data.dim + 1)
+        enough = TUNING.climbs.back * (data.dim + 1)
         ended = [climb for climb in self.each if climb.further and climb.ended and not climb.arrived]
-        late = [data.top - climb.value for climb in ended if climb.spent > soon]
-        back = sum(climb.spent <= soon and self._needless(climb) for climb in ended)
-        return max(1.0, float(np.median(late))) if len(late) > back and data.dim >= TUNING.climb.many_dim else 0.0
+        back = [self._needless(climb) for climb in ended]
+        away = [
+            data.top - climb.value
+            for climb, is_back in zip(ended, back, strict=True)
+            if climb.spent > enough and not is_back
+        ]
+        return max(1.0, float(np.median(away))) if len(away) > sum(back) and data.dim >= TUNING.climb.many_dim else 0.0
 
     def _first_starts(self, data: Data) -> list[int]:
         """Return the rows of points of the spread from which climbs may begin, or of those far around the top."""
