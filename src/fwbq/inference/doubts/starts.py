@@ -22,6 +22,6 @@ class Starts:
         waiting = climbs.waiting(data, case.surrogate)
         missed = TUNING.doubts.starts * waiting / (waiting + 2.0 * max(climbs.finished, 1)) if waiting else 0.0
         few = climbs.finished < TUNING.ascent.believed
-        if data.dim >= TUNING.climb.many_dim and few and waiting and not climbs.confirmed(data):
+        if data.dim >= TUNING.climb.many_dim and few and not climbs.confirmed(data):
             missed = max(missed, 1.0)
         return max(missed, climbs.apart(data))

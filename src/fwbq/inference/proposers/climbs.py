@@ -319,8 +319,18 @@ class Climbs:
         return sum(self._unexplained(i, data, surrogate) for i in self._starts or [])
 
     def confirmed(self, data: Data) -> bool:
-        """Whether climbs from far around the top came back to known ground."""
-        return bool(self.around) and self.apart(data) == 0.0
+        """Whether climbs from far around the top came back to known ground.
+
+        Where there was no room for them, whether the density falls no faster than the Gaussian of a mode says: false
+        basins lie behind cliffs.
+        """
+        if self.around:
+            return self.apart(data) == 0.0
+        if not self.modes:
+            return False
+        spread = slice(0, self.first)
+        gaussian = data.top - np.max([mode.peak(data.z[spread]) for mode in self.modes], axis=0)
+        return bool(np.all(data.top - data.joint[spread] <= TUNING.climb.true * gaussian + TUNING.modes.above))
 
     def _unexplained(self, i: int, data: Data, surrogate: Surrogate) -> bool:
         if not self.modes:
