@@ -10,7 +10,6 @@ from fwbq.inference.joint_process import fit_processes
 from fwbq.inference.proposers.exploration import Supposed, deciding_points, exploring_share
 from fwbq.inference.surrogate import Surrogate
 from fwbq.inference.tuning import TUNING
-from studies.problems.likelihoods import gaussian
 
 PRIOR = fwbq.Gaussian([0.0, 0.0], np.eye(2))
 CHART = chart_of(PRIOR)
@@ -125,13 +124,6 @@ def test_a_gaussian_stays_known_while_the_rest_of_the_prior_is_searched():
     assert far.sum() > 40  # without exploration the eight spread points and the first steps of the climb
 
 
-def test_points_far_from_all_mass_are_no_data_for_the_surrogate():
-    problem = gaussian(2, 20.0, rng=4)
-    found = fwbq.evidence(problem.log_likelihood, problem.prior, n=100, rng=0, progress=False)
-    assert len(found.posterior.surrogate.process.points) < 70
-    assert found.n_evaluations == len(found.points) == 100
-
-
 @pytest.mark.parametrize("share", [0.1, None])
 def test_in_any_portions_and_after_a_look_or_a_reload_the_run_is_the_same(share, tmp_path):
     def f(x):
@@ -155,7 +147,7 @@ def test_in_any_portions_and_after_a_look_or_a_reload_the_run_is_the_same(share,
         assert other.sd == whole.result().sd
 
 
-def test_tails_higher_than_a_gaussian_cost_two_climbs():
+def test_tails_higher_than_a_gaussian_do_not_cost_the_answer():
     """A log-concave density with linear tails surprises everywhere far out, and all climbs lead to the one mode."""
 
     def f(x):
@@ -168,4 +160,4 @@ def test_tails_higher_than_a_gaussian_cost_two_climbs():
     found = run.result()
     assert len(found.modes) == 1
     assert found.success and found.sd < 0.01
-    assert sum(climb.deep for climb in run._way.climbs.each) <= 2
+    assert sum(climb.spent for climb in run._way.climbs.each if climb.further) < 60

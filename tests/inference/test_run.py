@@ -417,7 +417,7 @@ def test_gradients_are_kept_and_checked():
 
 
 def test_a_run_without_unknown_parts_is_refused():
-    with pytest.raises(ValueError, match="`without` has .nothing., which is no part of the engine: name some of"):
+    with pytest.raises(ValueError, match="has 'nothing', which is no part of the engine: name some of"):
         new(without=("bend", "nothing"))
 
 
