@@ -10,6 +10,7 @@ from fwbq.inference.joint_process import fit_processes
 from fwbq.inference.proposers.exploration import Supposed, deciding_points, exploring_share
 from fwbq.inference.surrogate import Surrogate
 from fwbq.inference.tuning import TUNING
+from studies.problems.likelihoods import gaussian
 
 PRIOR = fwbq.Gaussian([0.0, 0.0], np.eye(2))
 CHART = chart_of(PRIOR)
