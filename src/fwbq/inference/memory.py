@@ -211,6 +211,7 @@ def _value_recall(way: ValueWay, content: dict[str, Any], data: Data) -> None:
         modes=[_mode(each, way.chart.dim) for each in register["modes"]],
         exchanges=[_exchange(each) for each in register["exchanges"]],
         finished=register["finished"],
+        racing=register["racing"],
         starts=register["starts"],
         around=register["around"],
         surrounded=register["surrounded"],

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 #: Every part, with what it does.
 DESCRIPTIONS = {
     # who proposes points
+    "race": "several first climbs side by side, from five dimensions on",
     "further climbs": "climbs from points that the modes found so far do not explain",
     "exchange": "evaluate the top with exchanged parameters, and carry modes there",
     "exploration": "look for modes of a hundredth of the mass that no value contradicts",

@@ -384,9 +384,9 @@ class Evidence:
         elif self.modes:
             notes.append(f"one mode, reached by {self.modes[0].climbs} climb{'s' * (self.modes[0].climbs > 1)}")
         if self.terms is not None and self.terms.unseen > 0.2 * self.sd > 0.0:
-            notes.append(
-                f"the interval allows for a doubt: {max(self.terms.doubts, key=self.terms.doubts.__getitem__)}"
-            )
+            text, size = max(self.terms.doubts.items(), key=lambda pair: pair[1])
+            about = f"{size:.0f}" if size >= 1.0 else f"{size:.1g}"
+            notes.append(f"the interval allows for a doubt, of about {about}: {text}")
         if self.remark is not None:
             notes.append(self.remark)
         return "; ".join(notes)

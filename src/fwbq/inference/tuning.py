@@ -145,9 +145,9 @@ class ClimbNumbers:
     #: factor: in eight dimensions a climb had ended 3 below its top. After twice as many it is the top in any case.
     roughly: float = 3.0
     checks: int = 3
-    #: From this dimension on there are many: stencils have points on one side of the top only, several first climbs are
-    #: raced, one climb alone is not believed, and draws judge the surrogate. On the eight parameters of a
-    #: Lotka-Volterra model half of single climbs ended in a false basin.
+    #: From this dimension on there are many: stencils have points on one side of the top only, one climb alone is not
+    #: believed, and draws judge the surrogate. On the eight parameters of a Lotka-Volterra model half of single climbs
+    #: ended in a false basin.
     many_dim: int = 5
     #: Where points are evaluated on the way from the start of a further climb to a known mode.
     way: tuple[float, ...] = (0.25, 0.5, 0.75)
@@ -170,9 +170,11 @@ class ClimbsNumbers:
     #: and this share of what the first one has left: on a regression of six parameters that began 26,000 natural
     #: logarithms below its top, the first climb took about 250 of 400 evaluations and further ones all the others.
     further_share: float = 0.5
-    #: In few dimensions a first climb has at most this many times d + 1 evaluations, and in all a further one as many
-    #: as the next number says.
-    first_budget: int = 12
+    #: Several first climbs are raced if the budget is at least this many times the dimension: from the prior of a
+    #: Lotka-Volterra model, 400 values, two of ten runs ended in a false basin without, said to be right.
+    race_budget: int = 15
+    racers: int = 3
+    #: A further climb has at most this many times d + 1 evaluations.
     further_budget: int = 8
     #: Trust radius in which a further climb begins, in standard deviations of the prior.
     further_radius: float = 0.3
@@ -186,9 +188,6 @@ class ClimbsNumbers:
     #: In many dimensions a dip is asked for as well while at least this many further starts wait: on the
     #: Lotka-Volterra model nearly every spread point is one.
     many_starts: int = 3
-    #: Climbs from far around a right mode came back within this many times d + 1 evaluations in 29 of 31, on sixteen
-    #: posteriors of five to ten parameters: those that used more and did not are elsewhere.
-    back: int = 3
     #: Evaluations for each dimension that must be left for a further climb to begin, and for an exploration.
     room: int = 4
 

@@ -64,6 +64,7 @@ class Climbs:
         self.each: list[Climb] = []
         self.modes: list[Mode] = []
         self.finished = 0
+        self._racing: list[Climb] = []
         self._starts: list[int] | None = None  # rows of points from which climbs may begin
         self._exchanges: list[Exchange] = []  # under which the likelihood does not change
         self.around: dict[int, int] = {}  # rows of points far around the top, with the climbs from them, or -1
@@ -75,6 +76,7 @@ class Climbs:
             "modes": self.modes,
             "exchanges": self._exchanges,
             "finished": self.finished,
+            "racing": [self.each.index(climb) for climb in self._racing],
             "starts": self._starts,
             "around": list(self.around.items()),
             "surrounded": self.surrounded,
@@ -85,6 +87,7 @@ class Climbs:
         modes: list[Mode],
         exchanges: list[Exchange],
         finished: int,
+        racing: list[int],
         starts: list[int] | None,
         around: list[tuple[int, int]],
         surrounded: bool,
@@ -93,6 +96,7 @@ class Climbs:
         self.surrounded = surrounded
         self.around = {int(row): int(number) for row, number in around}
         self.modes, self._exchanges, self.finished = modes, exchanges, finished
+        self._racing = [self.each[number] for number in racing]
         self._starts = starts
 
     @property
@@ -128,6 +132,7 @@ class Climbs:
 
     def settle(self, data: Data) -> list[Climb]:
         """Take note of climbs that have ended, and return those that go on."""
+        self._end_race()
         for climb in self.each[1:]:
             climb.ended = climb.ended or self._needless(climb)
         self._carry_on(data)
@@ -157,13 +162,22 @@ class Climbs:
         self.modes = sorted([*others, Mode(mode.peak, climbs)], key=lambda each: -each.peak.constant)
 
     def _begin_first(self, data: Data) -> None:
-        """Begin at the highest point."""
+        """Begin at the highest point; in many dimensions, if there is room for it, at several, which are raced."""
         d, numbers = data.dim, TUNING.climbs
+        raced = d >= TUNING.climb.many_dim and self._n >= numbers.race_budget * d and "race" in self._parts
         budget = max(int(numbers.first_share * self._n) - len(data), 2)
-        if d < TUNING.climb.many_dim:
-            budget = min(budget, numbers.first_budget * (d + 1))
-        i = data.highest_first[0]
-        self.each.append(Climb(data.z[i].copy(), float(data.joint[i]), 1.0, budget, parts=self._parts))
+        for i in data.highest_first[: numbers.racers if raced else 1]:
+            if data.positive[i]:
+                self.each.append(Climb(data.z[i].copy(), float(data.joint[i]), 1.0, budget, parts=self._parts))
+        self._racing = list(self.each)
+
+    def _end_race(self) -> None:
+        """Let the highest of the climbs that are raced go on; the others may begin again from where they are."""
+        if len(self._racing) > 1 and all(c.ended or c.spent >= 2 * len(c.best) + 2 for c in self._racing):
+            best = max(self._racing, key=lambda climb: climb.value)
+            for climb in self._racing:
+                climb.ended = climb.ended or climb is not best
+            self._racing = [best]
 
     def _needless(self, climb: Climb) -> bool:
         """Whether a climb has come to a mode that is known, or is a further one that the modes explain."""
@@ -234,10 +248,12 @@ class Climbs:
         while self._starts:
             i = self._starts[0]
             wanted = not explains(self.modes, data.z[i], float(data.joint[i]))
-            if wanted and not room and i not in self.around:
+            # Where evaluations are kept for draws, those on the way to the mode at least tell whether there is a dip.
+            way = self._reserve > 0 and left >= len(TUNING.climb.way) + self._reserve // 2
+            if wanted and not (room or way or i in self.around):
                 return []
             self._starts.pop(0)
-            if wanted and room:
+            if wanted and (room or i not in self.around):
                 self.each.append(self._further(i, data))
                 if i in self.around:
                     self.around[i] = len(self.each) - 1
@@ -245,29 +261,24 @@ class Climbs:
         return []
 
     def apart(self, data: Data) -> float:
-        """Return how far below the top further climbs have ended that did not come back, in natural logarithms.
+        """Return how far below the top climbs from far around it have ended elsewhere, in natural logarithms.
 
-        The median, and at least one, where they are more than those that came back to known ground; else zero, as in
-        few dimensions. In many dimensions one climb alone may have ended in a false basin.
+        Zero where all came back to known ground; else the median, and at least one. In many dimensions one climb alone
+        may have ended in a false basin.
         """
-        enough = TUNING.climbs.back * (data.dim + 1)
-        ended = [climb for climb in self.each if climb.further and climb.ended and not climb.arrived]
-        back = [self._needless(climb) for climb in ended]
-        away = [
+        gaps = [
             data.top - climb.value
-            for climb, is_back in zip(ended, back, strict=True)
-            if climb.spent > enough and not is_back
+            for climb in (self.each[number] for number in self.around.values() if number >= 0)
+            if climb.ended and not self._needless(climb)
         ]
-        return max(1.0, float(np.median(away))) if len(away) > sum(back) and data.dim >= TUNING.climb.many_dim else 0.0
+        return max(1.0, float(np.median(gaps))) if gaps else 0.0
 
     def _first_starts(self, data: Data) -> list[int]:
-        """Return the rows of points of the spread from which climbs may begin, or of those far around the top."""
-        if self._reserve:
-            return [*self.around]
-        rows = [i for i in data.highest_first if data.positive[i] and i < self.first]
+        """Return the rows of points far around the top, of the spread, and of climbs that lost a race, to begin from."""
+        rows = [i for i in data.highest_first if data.positive[i] and (i < self.first or self._paused(data.z[i]))]
         high = int(np.sum(data.joint[rows] > self.worth(data.dim)))
         deep = [i for i in rows[high:] if not explains(self.modes, data.z[i], float(data.joint[i]))]
-        return [*rows[:high][: TUNING.climbs.most_starts], *deep[: self._n // TUNING.climbs.per_deep]]
+        return [*self.around, *rows[:high][: TUNING.climbs.most_starts], *deep[: self._n // TUNING.climbs.per_deep]]
 
     def _further(self, i: int, data: Data) -> Climb:
         """Return a climb from row `i` of the data; over a dip where it is deep, or one of many."""
@@ -275,12 +286,13 @@ class Climbs:
         nearest = min(self.modes, key=lambda mode: float(np.sum((mode.peak.centre - data.z[i]) ** 2)))
         budget = min(int((1.0 - numbers.first_share) * self._n), numbers.further_budget * (data.dim + 1))
         if self._reserve:
-            budget = min(budget, max(self._n - len(data) - self._reserve, 2))
+            budget = min(budget, max(self._n - len(data) - self._reserve, len(TUNING.climb.way)))
         radius = numbers.further_radius * min(1.0, float(np.linalg.norm(nearest.peak.centre - data.z[i])))
         waiting = sum(not explains(self.modes, data.z[j], float(data.joint[j])) for j in starts)
         many = data.dim >= TUNING.climb.many_dim and waiting >= numbers.many_starts
         dip = (many or data.joint[i] <= self.worth(data.dim)) and "dip" in self._parts
-        dip = dip and i not in self.around
+        short = budget < numbers.further_budget * (data.dim + 1) // 2 and self._reserve > 0
+        dip = (dip or short) and i not in self.around
         return Climb(
             data.z[i].copy(), float(data.joint[i]), radius, budget, further=True,
             toward=nearest.peak.centre if dip else None, height=nearest.peak.constant, parts=self._parts,
@@ -289,6 +301,9 @@ class Climbs:
     def worth(self, dim: int) -> float:
         """Log joint density from which on a point that the modes do not explain is worth a climb in any case."""
         return self.modes[0].peak.constant - TUNING.climbs.worth * free_depth(dim)
+
+    def _paused(self, z: Array) -> bool:
+        return any(not c.arrived and np.array_equal(c.best, z) for c in self.each)
 
     def follow(self, data: Data, z: Array, values: Array, exploring: NDArray[np.bool_], surrogate: Surrogate) -> None:
         """Note which exploring points are higher than was expected: climbs begin there. They are about to be added."""
@@ -315,8 +330,12 @@ class Climbs:
         climb.learn(z, joint)
 
     def waiting(self, data: Data, surrogate: Surrogate) -> int:
-        """Return how many starts still wait for a climb, which neither modes nor the other values explain."""
-        return sum(self._unexplained(i, data, surrogate) for i in self._starts or [])
+        """Return how many starts still wait for a climb, which neither modes nor the other values explain.
+
+        Those that a dip parts from the mode, and for which there was no more room, wait too.
+        """
+        parted = sum(climb.ended and climb.on_the_way and not climb.sloping for climb in self.each)
+        return parted * (self._reserve > 0) + sum(self._unexplained(i, data, surrogate) for i in self._starts or [])
 
     def confirmed(self, data: Data) -> bool:
         """Whether climbs from far around the top came back to known ground.
