@@ -149,14 +149,12 @@ class Chart(ABC):
         """Return the log evidence where log likelihoods (n,) are known at all points of the prior; None otherwise."""
         return None
 
-    def supposed_centres(
-        self, size: int, spread: float, posterior: Whitening, rng: np.random.Generator
-    ) -> tuple[Whitening, Array]:
+    def supposed_centres(self, size: int, posterior: Whitening, rng: np.random.Generator) -> tuple[Whitening, Array]:
         """Return coordinates for modes that nobody has seen, and their centres (size, d) in them.
 
-        Under a prior they are `spread` times as wide as it; without one they are around the `posterior`.
+        Under a prior they are those of the prior; without one they are around the `posterior`.
         """
-        return Whitening(np.zeros(self.dim), np.ones(self.dim)), spread * self.first(size, rng)
+        return Whitening(np.zeros(self.dim), np.ones(self.dim)), self.first(size, rng)
 
 
 def _through(whitening: Whitening, gradient: Array) -> Array:
@@ -317,9 +315,7 @@ class NoPrior(Chart):
         """Return the gradient of the log joint density with respect to z."""
         return _through(self._whitening, gradient)
 
-    def supposed_centres(
-        self, size: int, spread: float, posterior: Whitening, rng: np.random.Generator
-    ) -> tuple[Whitening, Array]:
+    def supposed_centres(self, size: int, posterior: Whitening, rng: np.random.Generator) -> tuple[Whitening, Array]:
         """Return three times the width of the posterior as coordinates, and standard normal centres."""
         return Whitening(posterior.centre, 3.0 * posterior.root), rng.standard_normal((size, self.dim))
 

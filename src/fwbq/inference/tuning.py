@@ -243,14 +243,10 @@ class ExplorationNumbers:
     #: Exploration begins when what is known leaves half of `share` of the log evidence open: before that, the stated
     #: error itself is as large as such a mode. Its share of the evaluations grows by this with every digit,
     per_digit: float = 0.25
-    #: up to this one.
+    #: up to this one: what it finds is still to be climbed.
     most: float = 0.85
-    #: Its points come this many times faster than their share, so that what they find can still be climbed.
-    ahead: float = 4.0
     #: Share of the evidence that a supposed mode holds: what is smaller is not looked for.
     share: float = 0.01
-    #: Their centres are spread this many times as wide as the prior: a likelihood may have its mode in its tails.
-    beyond: float = 1.4
     #: Range of their widths, in standard deviations of the prior.
     narrowest: float = 0.05
     widest: float = 0.7
@@ -278,8 +274,6 @@ class ProbeNumbers:
     slow: int = 3
     #: when the power is not above the dimension by this: that of 1 / (1 + |x|) is 1.0, of a Cauchy density 2.0.
     least_excess: float = 0.25
-    #: Powers beyond the dimension and this are those of Gaussian tails (19 at five standard deviations).
-    heavy: float = 8.0
     #: A power of at least this share of a Gaussian's between the same distances says nothing of heavy tails: between
     #: 1.5 and 5 standard deviations that is 9.5.
     share_of_gaussian: float = 0.6

@@ -222,12 +222,7 @@ class ValueWay:
         room = n - len(known) - TUNING.climbs.room * self.chart.dim
         error = known_error(surrogate, surrogate.nodes, self.inflation, seed("error", self.rounds))
         share = exploring_share(error)
-        size = (
-            int(np.ceil(TUNING.exploration.ahead * share * batch))
-            if TUNING.exploration.ahead * share < 1.0
-            else max(batch, n // TUNING.spread.share)
-        )
-        size = min(size, int(share * n) - self.explored, room)
+        size = min(max(batch, n // TUNING.spread.share), int(share * n) - self.explored, room)
         if size <= 0:
             return nothing
         log_evidence = surrogate.nodes.log_integral()[0]

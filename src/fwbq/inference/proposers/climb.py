@@ -109,11 +109,6 @@ class Climb:
         """Whether its last points lie on the way to a known mode."""
         return self._kind == "way"
 
-    @property
-    def spent_up(self) -> bool:
-        """Whether it ended because its evaluations were used, short of a top."""
-        return self.ended and self.budget <= 0 and not self.arrived
-
     def propose(self, z: Array, g: Array) -> Array:
         """Return the next points (k, d) to evaluate, given all points (n, d) and finite values (n,) so far."""
         if self.toward is not None and not self.spent:

@@ -135,24 +135,12 @@ class Climbs:
         self._end_race()
         for climb in self.each[1:]:
             climb.ended = climb.ended or self._needless(climb)
-        self._carry_on(data)
         going = [climb for climb in self.each if not climb.ended]
         for climb in self.each:
             if climb.ended and not climb.counted:
                 climb.counted = True
                 self._finish(climb, data)
         return going
-
-    def _carry_on(self, data: Data) -> None:
-        """Let the highest climb go on as long as there are evaluations, if it stands above every mode.
-
-        What is known of the modes below it is then of no use.
-        """
-        highest = self.highest
-        left = self._n - len(data)
-        above = self.modes and highest.value > self.modes[0].peak.constant + TUNING.judge.above
-        if above and highest.spent_up and left > 0:
-            highest.ended, highest.budget = False, left
 
     def replace(self, place: Array, mode: Mode) -> None:
         """Put a mode in the place of the one whose centre is given, or beside the others."""
@@ -274,7 +262,7 @@ class Climbs:
         return max(1.0, float(np.median(gaps))) if gaps else 0.0
 
     def _first_starts(self, data: Data) -> list[int]:
-        """Return the rows of points far around the top, of the spread, and of climbs that lost a race, to begin from."""
+        """Return the rows from which climbs may begin: far around the top, of the spread, of climbs that lost a race."""
         rows = [i for i in data.highest_first if data.positive[i] and (i < self.first or self._paused(data.z[i]))]
         high = int(np.sum(data.joint[rows] > self.worth(data.dim)))
         deep = [i for i in rows[high:] if not explains(self.modes, data.z[i], float(data.joint[i]))]

@@ -22,13 +22,8 @@ def exploring_share(error: float) -> float:
     >>> exploring_share(0.01), round(exploring_share(5e-4), 2), exploring_share(1e-9)
     (0.0, 0.25, 0.85)
     """
-    return float(
-        np.clip(
-            TUNING.exploration.per_digit * np.log10(0.5 * TUNING.exploration.share / max(error, 1e-12)),
-            0.0,
-            TUNING.exploration.most,
-        )
-    )
+    digits = np.log10(0.5 * TUNING.exploration.share / max(error, 1e-12))
+    return float(np.clip(TUNING.exploration.per_digit * digits, 0.0, TUNING.exploration.most))
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +52,7 @@ class Supposed:
     def under(cls, surrogate: Surrogate, log_evidence: float, rng: np.random.Generator) -> Supposed:
         """Return modes with centres spread under the prior, or around the posterior where there is no prior."""
         d = surrogate.chart.dim
-        coordinates, centres = surrogate.chart.supposed_centres(
-            TUNING.sizes.pairs, TUNING.exploration.beyond, surrogate.whitening, rng
-        )
+        coordinates, centres = surrogate.chart.supposed_centres(TUNING.sizes.pairs, surrogate.whitening, rng)
         widths = TUNING.exploration.narrowest * (
             TUNING.exploration.widest / TUNING.exploration.narrowest
         ) ** rng.uniform(size=TUNING.sizes.pairs)
