@@ -262,7 +262,7 @@ class Climbs:
         return max(1.0, float(np.median(gaps))) if gaps else 0.0
 
     def _first_starts(self, data: Data) -> list[int]:
-        """Return the rows from which climbs may begin: far around the top, of the spread, of climbs that lost a race."""
+        """Return the rows from which climbs may begin: far around the top, spread, and where a race was lost."""
         rows = [i for i in data.highest_first if data.positive[i] and (i < self.first or self._paused(data.z[i]))]
         high = int(np.sum(data.joint[rows] > self.worth(data.dim)))
         deep = [i for i in rows[high:] if not explains(self.modes, data.z[i], float(data.joint[i]))]
