@@ -128,3 +128,37 @@ def test_a_shape_that_the_process_follows_is_no_noise():
     assert Noise().doubt(case(run)) < 2.0 * found.sd
     given = told(narrow, 40, kernel=fwbq.Matern52([1.0, 1.0]))
     assert Noise().doubt(case(given)) == 0.0
+
+
+@pytest.mark.parametrize(("cliff", "believed"), [(0.0, True), (10.0, False)])
+def test_in_many_dimensions_one_climb_is_not_believed_where_there_are_cliffs(cliff, believed):
+    """A density that falls as its mode says leaves no room for false basins; one with cliffs may."""
+    run = told(lambda x: -2.0 * np.sum(x**2, axis=1) - cliff * np.sum(x**6, axis=1), 60, dim=5)
+    climbs, known = run._way.climbs, run._data.evaluated
+    assert not climbs.around  # no room for climbs from far around the top
+    assert climbs.confirmed(known) is believed
+    climbs.finished = 1
+    assert (Starts().doubt(case(run)) >= 1.0) is not believed
+    climbs.finished = 4
+    assert Starts().doubt(case(run)) < 1.0
+
+
+def test_an_integral_is_not_said_to_be_missing_where_the_top_was_not_found():
+    """Far from the top every density is flat: all of these regressions have evidences."""
+    for seed in range(3):
+        g = np.random.default_rng(seed)
+        X = np.column_stack([np.ones(60), g.normal(size=(60, 4))])
+        y = X @ (2.0 * g.normal(size=5)) + 3.0 + 0.3 * g.normal(size=60)
+
+        def log_joint(t, X=X, y=y):
+            squares = np.sum((y - t[:, :-1] @ X.T) ** 2, axis=1)
+            return -0.5 * squares * np.exp(-2.0 * t[:, -1]) - 60.0 * t[:, -1]
+
+        run = fwbq.EvidenceRun(start=np.zeros(6), n=40, rng=seed)
+        while run.n_evaluations < 40:
+            x = run.ask(40 - run.n_evaluations)
+            run.tell(x, log_joint(x))
+        found = run.result()
+        assert found.reason is fwbq.Reason.UNSEEN
+        assert found.doubts[Rising.sentence] > 1.0
+        assert "of about" in found.status
