@@ -397,7 +397,7 @@ def test_a_bad_sample_size_is_named(size):
 
 
 def test_a_skewed_error_widens_the_interval_of_the_integral_alone():
-    """One value far above its prediction: the scale grows by half the skewness of the error, the amplitude does not."""
+    """One value far above its prediction: the scale grows by the skewness of the error, the amplitude does not."""
     embedding = fwbq.embed(fwbq.Matern12(0.01), fwbq.Uniform([0.0], [1.0]))
     made = fwbq.bayes_rule(embedding, np.linspace(0.025, 0.975, 20)[:, None], prior_mean="constant")
     values = np.zeros(20)
@@ -409,7 +409,7 @@ def test_a_skewed_error_widens_the_interval_of_the_integral_alone():
     assert estimates.skewness == pytest.approx(np.sqrt(skewness**2 - 15.0 / 400.0), rel=0.02)
     post, plain = posterior.calibrated(made, values), fwbq.condition(made, values)
     assert post.amplitude == pytest.approx(plain.amplitude * estimates.largest / estimates.ml, rel=1e-9)
-    assert post.scale == pytest.approx((1.0 + 0.5 * estimates.skewness) * plain.scale, rel=0.05)
+    assert post.scale == pytest.approx((1.0 + estimates.skewness) * plain.scale, rel=0.05)
 
 
 def test_a_trend_towards_short_distances_is_carried_on_in_two_dimensions():
@@ -421,5 +421,5 @@ def test_a_trend_towards_short_distances_is_carried_on_in_two_dimensions():
     estimates = posterior.amplitudes(made, values)
     ratio = estimates.largest / estimates.ml
     assert ratio > 1.2
-    expected = fwbq.condition(made, values).scale * ratio * (1.0 + 0.5 * estimates.skewness)
+    expected = fwbq.condition(made, values).scale * ratio * (1.0 + estimates.skewness)
     assert posterior.calibrated(made, values).scale == pytest.approx(expected, rel=1e-9)

@@ -11,7 +11,7 @@ from fwbq import posterior, process
 from fwbq._linalg import CholeskyFactor
 from fwbq.kernels import Differences
 from fwbq.posterior import AveragedPosterior, IntegralPosterior
-from fwbq.posterior.calibrated import CONTRADICTED, NO_KINKS, SKEWED
+from fwbq.posterior.calibrated import CONTRADICTED, NO_KINKS
 from fwbq.process import FAMILIES, LengthscalePrior, Objective, Regression
 from fwbq.process.basis import basis_functions
 from fwbq.process.families import ANOVA
@@ -550,7 +550,7 @@ def test_the_trend_of_leave_one_out_errors_is_carried_on(share, anova):
     local = np.ldexp(float(a.local), int(np.frexp(f.max())[1])) / (plain.scale * ratio**0.5)
     local = local if share > NO_KINKS or a.influence > CONTRADICTED * a.ml else 0.0
     expected = ratio**0.5 * max(ratio**0.5, local)
-    expected *= 1.0 + SKEWED * a.skewness if share > NO_KINKS else 1.0
+    expected *= 1.0 + a.skewness if share > NO_KINKS else 1.0
     assert widened.scale / plain.scale == pytest.approx(expected, rel=1e-9)
 
 
@@ -562,7 +562,7 @@ def test_in_one_dimension_no_trend_is_carried_on():
     ratio = float(a.largest / a.ml)
     local = float(a.local) / (plain.scale * ratio**0.5)
     assert ratio > 1.5 and local < ratio**0.5
-    expected = ratio**0.5 * max(local, 1.0) * (1.0 + SKEWED * a.skewness)
+    expected = ratio**0.5 * max(local, 1.0) * (1.0 + a.skewness)
     assert widened.scale / plain.scale == pytest.approx(expected, rel=1e-9)
 
 

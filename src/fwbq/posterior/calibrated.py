@@ -45,10 +45,6 @@ NO_KINKS = 1e-3
 #: means over families, dimensions and n, fell to 0.91, and 98.9 % of their intervals held as before. With 1, 2 or 10 in
 #: place of 4 they changed by at most 4 %, but with 1 the ends of exp(x) count.
 CONTRADICTED = 4.0
-#: Part of the skewness by which an interval is widened, on both sides. For the mean of n independent values the upper
-#: end of a 95 % interval moves by 0.78 half-widths times the skewness of the mean, and the lower end inwards (Johnson,
-#: Journal of the American Statistical Association 73, 1978). SKEWED_SCORES
-SKEWED = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +191,10 @@ def calibrated(rule: Rule, values: ArrayLike) -> IntegralPosterior:
     one-dimensional ones, and promise that errors fall with the distance between points faster than those of many
     functions do: kinks that are not along the axes, waves that become shorter outwards. Leave-one-out errors above
     those of the likelihood show it: the likelihood sees the errors over all distances, leave-one-out those over the
-    shortest. The error of the integral is that over distances shorter still, so the trend is carried on.
+    shortest. The error of the integral is that over distances shorter still, so the trend is carried on. On 3,128
+    integrals of `studies.coverage`, n = 20 to 200, and on 360 of thirty other functions with 1 to 12 inputs, interval
+    scores with the powers 1/2, 1 and 3/2 of the ratio were 0.96, 1 and 1.08 and 0.94, 1 and 1.12; 96.8, 97.3 and 97.8 %
+    and 94, 96 and 97 % of the intervals held.
 
     Its degrees of freedom are n - 1 (n with a zero mean) if the errors look Gaussian. A mean of n squares of kurtosis
     kappa has the relative variance (kappa - 1) / n, which a chi-square has with 2 n / (kappa - 1) degrees of freedom
@@ -209,8 +208,11 @@ def calibrated(rule: Rule, values: ArrayLike) -> IntegralPosterior:
     kernel without kinks (`NO_KINKS`) this counts only where the leave-one-out errors contradict it (`CONTRADICTED`).
 
     At a peak the few values that are far above their predictions make the error skewed: the integral may be far above
-    the estimate, but hardly far below. The scale grows by half of `Amplitudes.skewness`, on both sides, but not under a
-    kernel without kinks.
+    the estimate, but hardly far below. The scale grows by the part `Amplitudes.skewness`, on both sides, but not under a
+    kernel without kinks. (For the mean of n independent values the upper end of a 95 % interval moves by 0.78
+    half-widths times its skewness, the lower end inwards: Johnson, Journal of the American Statistical Association 73,
+    1978. A little more, because few values of a peak show less than its skewness. Without it three quarters of the
+    intervals of functions with a logarithm at an end held, n = 50.)
 
     The amplitude of the posterior is that of the process itself, without the last two factors, which are about the
     integral alone.
@@ -241,6 +243,6 @@ def calibrated(rule: Rule, values: ArrayLike) -> IntegralPosterior:
         a = a * wider**2
         scale = scale * (wider if rule.points.shape[1] == 1 else np.maximum(wider, np.sqrt(factor)))
         if not smooth:
-            scale = scale * (1.0 + SKEWED * estimates.skewness)
+            scale = scale * (1.0 + estimates.skewness)
     few = max(2.0 * len(rule) / max(estimates.kurtosis - 1.0, 1.0), LEAST_DF)
     return IntegralPosterior(posterior.mean, scale, min(posterior.df, few), a)
