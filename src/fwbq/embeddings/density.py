@@ -79,10 +79,11 @@ class Density(ABC):
         """Return the parts that make up the density."""
 
     def nodes(self) -> tuple[Array, Array]:
-        """Return nodes and weights of Gauss rules on the panels: polynomials of low degree are integrated exactly."""
+        """Return nodes and weights of Gauss rules on the halves of the panels, for products of polynomials."""
         positions, masses = [], []
         for side in self.sides():
-            t, w = panel_nodes(side.edges[:-1], side.edges[1:])
+            edges = np.sort(np.concatenate([side.edges, 0.5 * (side.edges[1:] + side.edges[:-1])]))
+            t, w = panel_nodes(edges[:-1], edges[1:])
             t, w = t.ravel(), (w * side.density(t)).ravel()
             if side.edges[0] > 0.0:
                 peak, peak_weights = side.peak(side.edges[0])

@@ -208,8 +208,8 @@ def calibrated(rule: Rule, values: ArrayLike) -> IntegralPosterior:
     kernel without kinks (`NO_KINKS`) this counts only where the leave-one-out errors contradict it (`CONTRADICTED`).
 
     At a peak the few values that are far above their predictions make the error skewed: the integral may be far above
-    the estimate, but hardly far below. The scale grows by the part `Amplitudes.skewness`, on both sides, but not under a
-    kernel without kinks. (For the mean of n independent values the upper end of a 95 % interval moves by 0.78
+    the estimate, but hardly far below. The scale grows by the part `Amplitudes.skewness`, on both sides, but not under
+    a kernel without kinks. (For the mean of n independent values the upper end of a 95 % interval moves by 0.78
     half-widths times its skewness, the lower end inwards: Johnson, Journal of the American Statistical Association 73,
     1978. A little more, because few values of a peak show less than its skewness. Without it three quarters of the
     intervals of functions with a logarithm at an end held, n = 50.)

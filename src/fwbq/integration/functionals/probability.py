@@ -41,7 +41,9 @@ def threshold_of(above: float | None, below: float | None) -> tuple[float, float
     name, given, sign = ("below", below, -1.0) if above is None else ("above", above, 1.0)
     threshold = single(given, name, "a finite number")
     if not math.isfinite(threshold):
-        raise ValueError(f"`{name}` must be a finite number, got {threshold}: pass the value of f that counts as an event")
+        raise ValueError(
+            f"`{name}` must be a finite number, got {threshold}: pass the value of f that counts as an event"
+        )
     return threshold, sign
 
 
