@@ -251,11 +251,13 @@ class KernelModel:
     ) -> tuple[IntegralPosterior | AveragedPosterior, str]:
         """Return the posterior of one integral, and what is remarkable about the integrand.
 
-        A polynomial that all values agree with is integrated exactly, a peak that the process gets wrong widens it.
+        A polynomial that all values agree with is integrated exactly, unless something else is asked for; a peak that
+        the process gets wrong widens it.
         """
         x = self.frame.to_natural(points)
         average = self._average(x, values, found)
-        if self.prior_mean == "constant" and self.frame.warp is None:
+        as_usual = self.kernel is None and self.amplitude == "calibrated" and self.prior_mean == "constant"
+        if as_usual and self.frame.warp is None:
             polynomial = find_polynomial(self.frame.measure, x, values)
             if polynomial is not None and polynomial.sd < average.sd:
                 return polynomial.posterior, str(polynomial)
