@@ -76,9 +76,9 @@ def find_polynomial(measure: Measure, x: FloatArray, values: FloatArray) -> Poly
     r"""Return the polynomial with few terms that all values agree with, if there is one.
 
     Of the products :math:`\prod_i p_{k_i}(x_i)` of polynomials that are orthonormal under each coordinate's
-    distribution, the one that explains most of what is left is added, one at a time (orthogonal matching pursuit), from
-    those up to some degree. Degree and number of terms are those with the least leave-one-out errors. The integral is
-    the coefficient of the constant.
+    distribution, the one that explains most of what is left is added, one at a time (orthogonal matching pursuit),
+    until leave-one-out errors are rounding; from those of low degree first. The integral is the coefficient of the
+    constant.
 
     Parameters
     ----------
@@ -114,21 +114,16 @@ def find_polynomial(measure: Measure, x: FloatArray, values: FloatArray) -> Poly
     columns = np.ones((n, len(exponents)))
     for i, p in enumerate(densities):
         columns *= _orthonormal(p, x[:, i], degrees[-1])[exponents[:, i]].T
-    most, rounding = min(n // 2, MOST_TERMS), n * UNIT_ROUNDOFF
-    chosen, least = np.array([], dtype=np.intp), np.inf
-    for degree in degrees:
-        found, error = _pursued(columns[:, : comb(dim + degree, dim) - 1], scaled, most, rounding)
-        if error < least:
-            chosen, least = found, error
-        if least <= rounding:
-            break
-    if not least <= EXACT * spread:
+    tried = (columns[:, : comb(dim + degree, dim) - 1] for degree in degrees)
+    found = (_pursued(part, scaled, min(n // 2, MOST_TERMS), EXACT * spread) for part in tried)
+    chosen = next((each for each in found if each is not None), None)
+    if chosen is None:
         return None
     terms = np.column_stack([np.ones(n), columns[:, chosen]])
     q, r = np.linalg.qr(terms)
     errors = _left_out(scaled - q @ (q.T @ scaled), np.sum(q**2, axis=1))
     weights = np.linalg.solve(r, q.T)[0]
-    sd = np.abs(weights) @ (np.abs(errors) + rounding)
+    sd = np.abs(weights) @ (np.abs(errors) + n * UNIT_ROUNDOFF)
     mean, sd = (float(np.ldexp(e, exponent)) for e in (weights @ scaled, sd))
     return Polynomial(terms.shape[1], int(exponents[chosen].sum(axis=1).max()), mean, sd, n)
 
@@ -139,10 +134,10 @@ def _products(dim: int, degree: int) -> Iterator[tuple[int, ...]]:
         yield from combinations_with_replacement(range(dim), total)
 
 
-def _pursued(columns: FloatArray, values: FloatArray, most: int, enough: float) -> tuple[NDArray[np.intp], float]:
-    """Return the columns that orthogonal matching pursuit chooses, and the root mean square of leave-one-out errors.
+def _pursued(columns: FloatArray, values: FloatArray, most: int, enough: float) -> NDArray[np.intp] | None:
+    """Return the columns that orthogonal matching pursuit chooses until leave-one-out errors are small enough.
 
-    At most `most` of them, fewer where these errors are least, or `enough`.
+    None if the root mean square of these errors is larger with `most` columns, or did not fall for `PATIENCE` of them.
     """
     n = len(values)
     basis = np.empty((n, 1 + most))
@@ -153,12 +148,12 @@ def _pursued(columns: FloatArray, values: FloatArray, most: int, enough: float) 
     left = lengths - n * columns.mean(axis=0) ** 2
     chosen: list[int] = []
     errors = [np.inf]
-    while len(chosen) < min(most, int(np.argmin(errors)) + PATIENCE) and errors[-1] > enough:
+    while errors[-1] > enough:
         free = left > DEPENDENT * lengths
         gain = np.where(free, (columns.T @ rest) ** 2 / np.where(free, left, 1.0), 0.0)
         best = int(np.argmax(gain))
-        if not gain[best] > 0.0:
-            break
+        if not gain[best] > 0.0 or len(chosen) >= min(most, int(np.argmin(errors)) + PATIENCE):
+            return None
         known, new = basis[:, : len(chosen) + 1], columns[:, best]
         for _ in range(2):  # twice, so that it is orthogonal to working precision
             new = new - known @ (known.T @ new)
@@ -170,8 +165,7 @@ def _pursued(columns: FloatArray, values: FloatArray, most: int, enough: float) 
         left = left - (columns.T @ new) ** 2
         left[best] = 0.0
         errors.append(float(np.sqrt(np.mean(_left_out(rest, leverage) ** 2))))
-    count = int(np.argmin(errors))
-    return np.array(chosen[:count], dtype=np.intp), errors[count]
+    return np.array(chosen)
 
 
 def _left_out(residuals: FloatArray, leverage: FloatArray) -> FloatArray:
