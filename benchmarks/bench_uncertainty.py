@@ -98,7 +98,7 @@ class Case:
         """Return mean, standard deviation and the standard error of the mean."""
         means, squares = [], []
         for rng in np.random.default_rng(1).spawn(SCRAMBLES):
-            values = self.f(self.from_uniform(qmc.Sobol(self.dim, seed=rng).random_base2(POWER)))
+            values = self.f(self.from_uniform(qmc.Sobol(self.dim, seed=rng, bits=52).random_base2(POWER)))
             means.append(values.mean())
             squares.append(np.mean((values - means[0]) ** 2))
         mean = float(np.mean(means))

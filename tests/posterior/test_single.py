@@ -420,6 +420,6 @@ def test_a_trend_towards_short_distances_is_carried_on_in_two_dimensions():
     values = np.abs(x @ [0.8, 0.6] - 0.7)
     estimates = posterior.amplitudes(made, values)
     ratio = estimates.largest / estimates.ml
-    assert 1.2 < ratio < 6.0
-    expected = fwbq.condition(made, values).scale * ratio**1.5 * (1.0 + estimates.skewness)
+    assert ratio > 1.2
+    expected = fwbq.condition(made, values).scale * ratio * (1.0 + estimates.skewness)
     assert posterior.calibrated(made, values).scale == pytest.approx(expected, rel=1e-9)

@@ -11,7 +11,7 @@ from fwbq import posterior, process
 from fwbq._linalg import CholeskyFactor
 from fwbq.kernels import Differences
 from fwbq.posterior import AveragedPosterior, IntegralPosterior
-from fwbq.posterior.calibrated import CONTRADICTED
+from fwbq.posterior.calibrated import CONTRADICTED, NO_KINKS
 from fwbq.process import FAMILIES, LengthscalePrior, Objective, Regression
 from fwbq.process.basis import basis_functions
 from fwbq.process.families import ANOVA
@@ -534,25 +534,35 @@ def test_calibrated_posterior_is_never_narrower_and_scales_with_the_values():
     np.testing.assert_allclose(both.scale, [wide.scale, 2.0 * wide.scale], rtol=1e-9)
 
 
-@pytest.mark.parametrize(("n", "share", "trend"), [(64, 1e-2, True), (64, 1e-4, False), (32, 1e-4, True)])
+@pytest.mark.parametrize("share", [1e-2, 1e-4])
 @pytest.mark.parametrize("anova", [False, True])
-def test_the_trend_is_carried_on_where_there_may_be_kinks(n, share, trend, anova):
-    """Values of |x - y| contradict a smooth kernel; the part of the remainder and the number of values decide."""
+def test_the_trend_of_leave_one_out_errors_is_carried_on(share, anova):
+    """Values of |x - y| contradict a smooth kernel, whatever part the remainder has; skewness counts with kinks."""
     smooth = fwbq.ExpQuad(0.5, 1.0 - share)
     kernel = (fwbq.Anova(smooth) if anova else smooth) + fwbq.Matern32(0.5, share)
-    x = stats.qmc.Sobol(2, seed=np.random.default_rng(0)).random(n)
+    x = stats.qmc.Sobol(2, seed=np.random.default_rng(0)).random(64)
     f = np.abs(x[:, 0] - x[:, 1])
     rule = fwbq.bayes_rule(fwbq.embed(kernel, fwbq.Uniform([0.0, 0.0], [1.0, 1.0])), x, prior_mean="constant")
     plain, widened, a = fwbq.condition(rule, f), posterior.calibrated(rule, f), posterior.amplitudes(rule, f)
     ratio = float(a.largest / a.ml)
     assert ratio > 1.1
-    # Where there may be kinks the larger of the trend and of a local error counts, and skewness; under a kernel without
-    # them a local error alone, and only where the values contradict the kernel.
+    # The larger of the trend and of a local error counts, the latter if the values contradict a kernel without kinks.
     local = np.ldexp(float(a.local), int(np.frexp(f.max())[1])) / (plain.scale * ratio**0.5)
-    if trend:
-        expected = ratio**0.5 * max(min(ratio, 6.0), local, 1.0) * (1.0 + a.skewness)
-    else:
-        expected = ratio**0.5 * (max(local, 1.0) if a.influence > CONTRADICTED * a.ml else 1.0)
+    local = local if share > NO_KINKS or a.influence > CONTRADICTED * a.ml else 0.0
+    expected = ratio**0.5 * max(ratio**0.5, local)
+    expected *= 1.0 + a.skewness if share > NO_KINKS else 1.0
+    assert widened.scale / plain.scale == pytest.approx(expected, rel=1e-9)
+
+
+def test_in_one_dimension_no_trend_is_carried_on():
+    x = np.linspace(0.02, 0.97, 20)[:, None]
+    rule = fwbq.bayes_rule(fwbq.embed(fwbq.ExpQuad(0.3), fwbq.Uniform(0.0, 1.0)), x, prior_mean="constant")
+    f = np.sin(25.0 * x[:, 0])
+    plain, widened, a = fwbq.condition(rule, f), posterior.calibrated(rule, f), posterior.amplitudes(rule, f)
+    ratio = float(a.largest / a.ml)
+    local = float(a.local) / (plain.scale * ratio**0.5)
+    assert ratio > 1.5 and local < ratio**0.5
+    expected = ratio**0.5 * max(local, 1.0) * (1.0 + a.skewness)
     assert widened.scale / plain.scale == pytest.approx(expected, rel=1e-9)
 
 

@@ -78,6 +78,21 @@ class Density(ABC):
     def sides(self) -> tuple[Side, ...]:
         """Return the parts that make up the density."""
 
+    def nodes(self) -> tuple[Array, Array]:
+        """Return nodes and weights of Gauss rules on the halves of the panels, for products of polynomials."""
+        positions, masses = [], []
+        for side in self.sides():
+            edges = np.sort(np.concatenate([side.edges, 0.5 * (side.edges[1:] + side.edges[:-1])]))
+            t, w = panel_nodes(edges[:-1], edges[1:])
+            t, w = t.ravel(), (w * side.density(t)).ravel()
+            if side.edges[0] > 0.0:
+                peak, peak_weights = side.peak(side.edges[0])
+                t, w = np.append(peak, t), np.append(peak_weights, w)
+            positions.append(side.position(t))
+            masses.append(w)
+        weights = np.concatenate(masses)
+        return np.concatenate(positions), weights / weights.sum()
+
     def expectation(self, function: "Line", edges: Array) -> Estimate:
         """Return the integral of ``function.mean`` under this density, adaptively, and its error.
 

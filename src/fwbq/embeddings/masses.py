@@ -24,6 +24,10 @@ class PointMasses(Density):
         """Return none: there is no density between the values."""
         return ()
 
+    def nodes(self) -> tuple[Array, Array]:
+        """Return the values and their probabilities."""
+        return self.values, self.probabilities
+
     def expectation(self, function: Line, edges: Array) -> Estimate:
         """Return the sum of ``function.mean`` over the values; its error is rounding."""
         return Estimate(float(self.probabilities @ function.mean(self.values)), 0.0)

@@ -81,7 +81,8 @@ def integrate(
     each time there are four times as many values, and stops at `n` evaluations, at `tol`, or when in double precision
     the kernel cannot tell further points apart and the interval is narrow. The answer is averaged over kernels that the
     values leave plausible. Skew inputs (lognormal, exponential) are seen as they are or in their normal scores,
-    whichever predicts left-out values better; the status says so.
+    whichever predicts left-out values better. If f is a polynomial with few terms, of independent inputs, it is
+    integrated exactly. The status says both.
 
     Parameters
     ----------

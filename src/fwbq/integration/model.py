@@ -41,6 +41,7 @@ from .fitted import Conditioned, FittedProcess
 from .forecast import Forecast, forecast
 from .frame import Frame, in_scores, natural
 from .peak import SHARE, UNEXPLAINED, Peak, find_peak, leading, top_share, unexplained
+from .polynomial import find_polynomial
 from .remarks import endless_tail, like_a_likelihood
 from .result import IntegrationResult
 from .sequence import fitted_at
@@ -224,25 +225,44 @@ class KernelModel:
             return IntegrationResult(given, rule, embedding.kernel, points, values, self._notes(rule, values))
         x = self.frame.to_natural(points)
         posterior: IntegralPosterior | AveragedPosterior | ColumnPosteriors
+        remarks: tuple[str, ...] = ()
         if values.ndim == 2 and 1 < values.shape[1] <= SEPARATE_COLUMNS:
             columns = [np.ascontiguousarray(column) for column in values.T]
-            each = [self._average(x, column, self._fit(x, column, draws=DRAWS, staged=False)) for column in columns]
-            peaks = [self._peak(points, column, part) for column, part in zip(columns, each, strict=True)]
-            posterior = ColumnPosteriors(
-                tuple(part if peak is None else part.widened(peak.sd) for part, peak in zip(each, peaks, strict=True))
-            )
+            fits = [self._fit(x, column, draws=DRAWS, staged=False) for column in columns]
+            each = [self._of_one(points, column, fit) for column, fit in zip(columns, fits, strict=True)]
+            parts, remarks = zip(*each, strict=True)
+            posterior = ColumnPosteriors(parts)
             found = self._fit(x, values, draws=0)
         else:
             found = self._fit(x, values, draws=DRAWS)
-            average = self._average(x, values, found)
-            peaks = [self._peak(points, values, average)] if values.ndim == 1 else []
-            posterior = average if not peaks or peaks[0] is None else average.widened(peaks[0].sd)
+            if values.ndim == 1:
+                posterior, remark = self._of_one(points, values, found)
+                remarks = (remark,)
+            else:
+                posterior = self._average(x, values, found)
         embedding = self.original_embedding(found.kernel)
         rule = bayes_rule(embedding, points, prior_mean=self.prior_mean)
         posterior = widened(posterior, values)
-        notes = [self._notes(rule, values), *(str(peak) for peak in peaks if peak is not None)]
-        status = "; ".join(filter(None, notes))
+        status = "; ".join(filter(None, [self._notes(rule, values), *remarks]))
         return IntegrationResult(posterior, rule, embedding.kernel, points, values, status)
+
+    def _of_one(
+        self, points: FloatArray, values: FloatArray, found: Fit
+    ) -> tuple[IntegralPosterior | AveragedPosterior, str]:
+        """Return the posterior of one integral, and what is remarkable about the integrand.
+
+        A polynomial that all values agree with is integrated exactly, unless something else is asked for; a peak that
+        the process gets wrong widens it.
+        """
+        x = self.frame.to_natural(points)
+        average = self._average(x, values, found)
+        as_usual = self.kernel is None and self.amplitude == "calibrated" and self.prior_mean == "constant"
+        if as_usual and self.frame.warp is None:
+            polynomial = find_polynomial(self.frame.measure, x, values)
+            if polynomial is not None and polynomial.sd < average.sd:
+                return polynomial.posterior, str(polynomial)
+        peak = self._peak(points, values, average)
+        return (average, "") if peak is None else (average.widened(peak.sd), str(peak))
 
     def _peak(self, points: FloatArray, values: FloatArray, found: AveragedPosterior) -> Peak | None:
         """Return the peak of a positive integrand that a process on its values gets wrong."""

@@ -136,6 +136,10 @@ def test_exactly_one_threshold_is_needed(result):
         result.probability()
     with pytest.raises(ValueError, match="exactly one"):
         result.probability(above=1.0, below=2.0)
+    with pytest.raises(ValueError, match="`above` must be a finite number, got nan"):
+        result.probability(above=np.nan)
+    with pytest.raises(ValueError, match="`below` must be a finite number, got -inf"):
+        result.probability(below=-np.inf)
     with pytest.raises(ValueError, match="`q`"):
         result.quantile(1.0)
 

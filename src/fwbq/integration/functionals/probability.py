@@ -38,9 +38,13 @@ def threshold_of(above: float | None, below: float | None) -> tuple[float, float
             "`above` and `below`: exactly one threshold must be given, got "
             f"{'none' if above is None else 'both'}: pass e.g. above=3.0"
         )
-    if above is not None:
-        return single(above, "above", "a number"), 1.0
-    return single(below, "below", "a number"), -1.0
+    name, given, sign = ("below", below, -1.0) if above is None else ("above", above, 1.0)
+    threshold = single(given, name, "a finite number")
+    if not math.isfinite(threshold):
+        raise ValueError(
+            f"`{name}` must be a finite number, got {threshold}: pass the value of f that counts as an event"
+        )
+    return threshold, sign
 
 
 def probability_of(sampled: Sampled, measure: Measure, threshold: float, sign: float) -> Estimate:
