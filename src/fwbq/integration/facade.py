@@ -306,7 +306,9 @@ class _Course:
         run, reason, tol = self.run, self.reason, self.tol
         assert reason is not None
         status = run.ended if reason is run.reason else reason.sentence(n=self.asked, tol=tol)
-        if self._surprised and reason is not Reason.BUDGET:
+        if self._surprised and tol is not None and run.half_width(LEVEL_OF_TOL) <= tol:
+            status = _UNCERTAIN.format(n=self.asked, tol=tol)
+        elif self._surprised and reason is not Reason.BUDGET:
             status = f"{status}; {_SURPRISED}"
         if self._changed is not None:
             status = f"{status}; {self._changed}"
@@ -360,6 +362,13 @@ def _narrower(on_net: Callable[[], IntegrationResult], half_width: float) -> Int
 _SURPRISED = (
     "the values of the last batch were farther from their predictions than the kernel allows, so the interval may be "
     "too narrow"
+)
+
+#: For an interval that is narrow enough, at the end of the evaluations.
+_UNCERTAIN = (
+    "tolerance {tol:g} not certain within {n} evaluations: the interval is narrow enough, but the values of the last "
+    "batch were farther from their predictions than the kernel allows. Raise `n`, or accept the interval that was "
+    "reached"
 )
 
 
