@@ -104,7 +104,7 @@ def test_other_shapes_are_refused_in_words(f, words):
 
 
 def test_a_pair_without_gradient_is_refused_in_words():
-    with pytest.raises(EvaluationError, match="it returned a tuple of 2, whose parts make no array of numbers"):
+    with pytest.raises(EvaluationError, match="it returned a tuple of 2, whose parts do not form an array of numbers"):
         Evaluator(many, DIM)(sample(4))
 
 

@@ -375,7 +375,7 @@ class EvidenceRun:
         self._ended = ended
         waiting = int(self._data.waiting.sum())
         if snapshot.batch is None:
-            require(waiting == 0, "points wait that no batch has")
+            require(waiting == 0, "some waiting points belong to no batch")
             return
         record = snapshot.batch
         start, size, exploring, handed_out = whole_numbers(
@@ -386,7 +386,7 @@ class EvidenceRun:
         proposal = Proposal(str(record["proposer"]), self._data.z[start : start + size], climbs, exploring)
         require(self._way.takes(proposal), "a batch is of no climb")
         self._batch = Batch(proposal, start, handed_out)
-        require(waiting == int(self._data.waiting[self._batch.rows].sum()) > 0, "points wait that no batch has")
+        require(waiting == int(self._data.waiting[self._batch.rows].sum()) > 0, "some waiting points belong to no batch")
 
     # The result
 
