@@ -76,12 +76,12 @@ def integrate(
 ) -> IntegrationResult:
     """Integrate f under a probability measure and say how far off the answer may be.
 
-    f is evaluated at evenly spread points, and length-scales and smoothness are found from the values. Then come batches
-    of points that lower the error most under this kernel, and a few close to the edges of the support; the kernel is
-    found again each time there are four times as many values. The run stops at `n` evaluations, at `tol`, or when in
-    double precision the kernel cannot tell further points apart and the interval is narrow. The answer is averaged over
-    the kernels that the values leave plausible. Skew inputs (lognormal, exponential) are used as they are or as normal
-    scores, whichever predicts left-out values better; the status says which.
+    f is evaluated at evenly spread points, and length-scales and smoothness are found from the values. Then come
+    batches of points that lower the error most under this kernel, and a few close to the edges of the support; the
+    kernel is found again each time there are four times as many values. The run stops at `n` evaluations, at `tol`, or
+    when in double precision the kernel cannot tell further points apart and the interval is narrow. The answer is
+    averaged over the kernels that the values leave plausible. Skew inputs (lognormal, exponential) are used as they are
+    or as normal scores, whichever predicts left-out values better; the status says which.
 
     Parameters
     ----------
