@@ -110,8 +110,8 @@ class EvidenceRun:
     ...     x = run.ask()
     ...     run.tell(x, -0.5 * ((x[:, 0] - 0.3) / 0.01) ** 2)
     >>> truth = 0.5 * np.log(0.01**2 / (1 + 0.01**2)) - 0.5 * 0.09 / (1 + 0.01**2)
-    >>> bool(abs(run.result().log_evidence - truth) < 1e-6)
-    True
+    >>> print(f"{run.result().log_evidence:.5f}, exact {truth:.5f}")
+    -4.65022, exact -4.65022
     """
 
     def __init__(

@@ -164,11 +164,11 @@ def integrate(
     --------
     >>> import numpy as np, fwbq
     >>> result = fwbq.integrate(lambda x: np.sin(x[:, 0] + x[:, 1]), fwbq.Gaussian([1.0, 0.5], np.eye(2)), n=49, rng=0)
-    >>> bool(abs(result.mean - np.sin(1.5) * np.exp(-1.0)) < 1e-4)
-    True
+    >>> print(f"{result.mean:.4f}, exact {np.sin(1.5) * np.exp(-1.0):.4f}")
+    0.3670, exact 0.3670
     >>> low, high = result.interval(0.95)
-    >>> bool(low <= np.sin(1.5) * np.exp(-1.0) <= high)
-    True
+    >>> print(f"95 % in [{low:.4f}, {high:.4f}]")
+    95 % in [0.3669, 0.3670]
     """
     how = Evaluation(
         executor=checked_executor(executor), journal=journal, tag=tag, version=version, vectorized=vectorized,
