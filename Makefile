@@ -18,7 +18,7 @@ help:
 	@echo "make test-oldest  the test suite on the oldest supported NumPy, SciPy, pandas and Matplotlib"
 	@echo "make test-processors  the tests that assert numbers, as other processors would run them"
 	@echo "make docs         the documentation, into docs/_build/html"
-	@echo "make bench        the tables of docs/performance.md"
+	@echo "make bench        the tables of benchmarks/report.md"
 	@echo "make coverage     the coverage study of docs/coverage.md"
 	@echo "make functionals  the study of variances, probabilities, quantiles and Sobol indices; QUICK=1 for one run each"
 	@echo "make nets         the coverage study of docs/large-n.md"

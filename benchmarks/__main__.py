@@ -1,7 +1,7 @@
 """Run every benchmark of this directory and print one report in Markdown.
 
 ``python -m benchmarks [--write] [name ...]``. Each ``bench_*.py`` runs in a process of its own, so that none warms up
-another. Names choose some of them. ``--write`` also puts the report into docs/performance.md.
+another. Names choose some of them. ``--write`` also puts the report into benchmarks/report.md.
 """
 
 import os
@@ -14,7 +14,7 @@ from pathlib import Path
 from studies.pages import write_tables
 
 HERE = Path(__file__).parent
-PAGE = HERE.parent / "docs" / "performance.md"
+PAGE = HERE / "report.md"
 
 
 def title(script: Path) -> str:

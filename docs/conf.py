@@ -139,10 +139,11 @@ def _escape_bars(app, what, name, obj, options, lines):
 
 def _formula(self, node, *, as_block):
     """Write a formula as MathML, which browsers set by themselves: no script, no network."""
-    # Commands that docutils does not know and that have an equal, or change nothing but a size.
-    formula = re.sub(
-        r"\\[Bb]igg?[lr]?(?![a-zA-Z])", "", node.astext().strip().replace(r"\dots", r"\ldots")
-    )
+    # Commands that docutils does not know: brackets of a size that is given grow with what they enclose.
+    formula = node.astext().strip().replace(r"\dots", r"\ldots")
+    formula = re.sub(r"\\[Bb]igg?(?:l(?![a-zA-Z])|(?=[(\[]))", r"\\left", formula)
+    formula = re.sub(r"\\[Bb]igg?(?:r(?![a-zA-Z])|(?=[)\]]))", r"\\right", formula)
+    formula = re.sub(r"\\[Bb]igg?(?![a-zA-Z])", "", formula)
     formula = re.sub(r"\\[td]?frac(\w)(\w)", r"\\frac{\1}{\2}", formula)
     try:
         # Double bars are told not to stretch, as single ones are: the closing one, under a power, would be shorter.

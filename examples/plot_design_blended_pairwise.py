@@ -2,7 +2,7 @@
 Blended pairwise: the best positive weights
 ===========================================
 
-When weights must be positive and sum to one: a probability distribution on few points.
+For weights that must be positive and sum to one: a probability distribution on few points.
 """
 
 # %%
@@ -38,7 +38,7 @@ herding = fwbq.FrankWolfe(embedding, candidates=3000, rng=0).rule(64)
 print(f"herding with as many points: {herding.mmd:.4f}")
 
 # %%
-# Points that stand alone get large weights, neighbours share theirs. Herding gives all points the same weight, and
+# Isolated points get large weights, neighbours share theirs. Herding gives all points the same weight, and
 # Bayesian quadrature weights at the points of SBQ are in part negative.
 
 # sphinx_gallery_thumbnail_number = 2

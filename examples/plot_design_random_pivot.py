@@ -2,7 +2,7 @@
 Randomly pivoted Cholesky
 =========================
 
-Points drawn in proportion to what is not yet known: good for every function of the space, not for one measure only.
+Points drawn in proportion to the remaining variance: good for every function of the space, not for one measure only.
 """
 
 # %%

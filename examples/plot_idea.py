@@ -7,11 +7,10 @@ pass through the values; each of them has an integral; together they are a distr
 """
 
 # %%
-# The integrand below is known at 3, 5 and 7 points, the first that :func:`fwbq.integrate` asks for. On the left: the
-# function (dashed), the values, and the posterior of the function, as a mean with a 95 % band and five draws. On the
-# right: the posterior of its integral under a standard Gaussian, with the truth. How smooth the function is, and how
-# large, is not known beforehand: both posteriors are averaged over what the values leave open, and three values leave
-# much open.
+# The integrand is known at 3, 5 and 7 points, the first that :func:`fwbq.integrate` asks for. On the left: the function
+# (dashed), the values, and the posterior of the function, as a mean with a 95 % band and five draws. On the right: the
+# posterior of its integral under a standard Gaussian, with the truth. Smoothness and amplitude are not known
+# beforehand: both posteriors are averaged over what the values leave open.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -47,9 +46,8 @@ with plots.style():
 plt.show()
 
 # %%
-# Three things to see. The posterior narrows as values come in. Its width says how far off the estimate may be, and the
-# truth lies where it says, from three values on. And a few values more are worth much: from five to seven the interval
-# becomes ten times narrower, because the values have begun to say how smooth the function is.
+# The posterior narrows as values come in, and from three values on it holds the truth. From five to seven values the
+# interval becomes ten times narrower, because the values have begun to say how smooth the function is.
 
 for n in (3, 5, 7):
     low, high = found.at(n).interval(0.95)

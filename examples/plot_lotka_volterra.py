@@ -31,7 +31,7 @@ print(pelts.head(3))
 # %%
 # Each model gives the rates at which log hare and log lynx change, from the populations u and v and the parameters,
 # which are all positive: growth a and loss b of the hares, death c and growth d of the lynx. In the second model the
-# hares alone would not exceed a capacity k; in the third the lynx are sated by many hares, half so at h.
+# hares alone would not exceed a capacity k; in the third the lynx are sated by many hares, at h by half.
 
 
 def lotka_volterra(u, v, a, b, c, d):
@@ -75,8 +75,8 @@ def solve(rates, theta):
 
 # %%
 # The noise is log-normal, with a variance for each species that is not known. Its prior is inverse gamma with shape 2
-# and scale 0.1, so that it can be integrated out by hand: what has a formula should not be left to a computer. Left is
-# the logarithm of a Student-t density of the residuals.
+# and scale 0.1, so that it can be integrated out in closed form. What is left is the logarithm of a Student-t density
+# of the residuals.
 
 SHAPE, SCALE, YEARS = 2.0, 0.1, len(log_pelts)
 CONSTANT = (
@@ -155,7 +155,7 @@ print(comparison.bayes_factor("Lotka-Volterra", "logistic"))
 # It says nothing about models that were not tried.
 #
 # Is the stated error true? Importance sampling from a Student-t density with the mean and covariance of the posterior
-# answers with 5,000 solves of each model. That it serves here is luck: these posteriors are nearly Gaussian.
+# answers with 5,000 solves of each model. It can, because these posteriors are nearly Gaussian.
 
 sampled = {}
 for name, f in found.items():

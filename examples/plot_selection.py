@@ -2,8 +2,8 @@
 Choosing among models
 =====================
 
-Which of several models explains the data? The evidence of each is an integral, known only up to numerical error. The
-question that matters is whether that error can change the answer.
+Which of several models explains the data? The evidence of each is an integral, known up to a numerical error. Can that
+error change the answer?
 """
 
 # %%
@@ -24,7 +24,7 @@ print(found)
 print("true regulators:", data.regulators)
 
 # %%
-# Every probability comes with what is not known of it for want of evaluations.
+# Every probability has a numerical error, which more evaluations would reduce.
 
 print(
     found.to_frame()

@@ -65,9 +65,8 @@ for i, name in enumerate(("highest share infected", "share infected in the end")
     )
 
 # %%
-# Two kinds of uncertainty stand here side by side. The first is that of the inputs, and stays however long one
-# computes. The second is that of the computation, from a hundred runs; a Monte Carlo estimate of the mean from as many
-# has the first divided by ten.
+# These are two kinds of uncertainty. That of the inputs stays however long one computes. That of the computation comes
+# from a hundred runs; for a Monte Carlo mean of as many it would be a tenth of the first.
 
 sample = np.array([epidemic(x)[0] for x in inputs.sample(100, rng=0)])
 print(

@@ -2,8 +2,8 @@
 Fifty states for a banana-shaped chain
 ======================================
 
-A Markov chain gives thousands of correlated states, and each may have to start an expensive simulation. A few dozen of
-them, well chosen, have the same averages: ``fwbq.thin`` thins MCMC output better than keeping every hundredth state.
+A Markov chain gives thousands of correlated states, and each may have to start an expensive simulation. ``fwbq.thin``
+thins MCMC output: a few dozen states whose averages are closer to those of the chain than every hundredth state.
 """
 
 # %%

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import fwbq
-from fwbq import thinning
+from fwbq import _extras, thinning
 
 
 def banana(seed, n=20_000):
@@ -97,9 +97,15 @@ def test_bad_input(states, n, error, words):
 
 
 def test_inference_data_in_and_out():
-    az = pytest.importorskip("arviz")
+    pytest.importorskip("arviz")
+    xr = pytest.importorskip("xarray")
     chain = banana(3, 4000)
-    data = az.from_dict({"x": chain.reshape(2, 2000, 2), "label": np.arange(4000.0).reshape(2, 2000)})
+    sizes = ("chain", "draw")
+    columns = {
+        "x": ((*sizes, "x_dim_0"), chain.reshape(2, 2000, 2)),
+        "label": (sizes, np.arange(4000.0).reshape(2, 2000)),
+    }
+    data = _extras.inference_data(xr.Dataset(columns), "a test")
     thinned = fwbq.thin_arviz(data, 12, variables=["x"])
     assert thinned.posterior.sizes == {"chain": 1, "draw": 12, "x_dim_0": 2}
     index = fwbq.thin(chain, 12).index

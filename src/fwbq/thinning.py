@@ -222,11 +222,11 @@ def _exchange(phi: FloatArray, target: FloatArray, n: int) -> NDArray[np.intp]:
 
 
 def thin_arviz(data: Any, n: int, *, variables: list[str] | None = None, rng: Any = None) -> Any:
-    """Thin the posterior of an ArviZ InferenceData; the chains are taken one after the other.
+    """Thin the posterior of ArviZ's InferenceData or DataTree; the chains are taken one after the other.
 
     Parameters
     ----------
-    data : arviz.InferenceData
+    data : arviz.InferenceData, or xarray.DataTree from ArviZ 1.0 on
         With a group ``posterior``.
     n : int
         How many draws to choose.
@@ -237,20 +237,22 @@ def thin_arviz(data: Any, n: int, *, variables: list[str] | None = None, rng: An
 
     Returns
     -------
-    arviz.InferenceData
+    arviz.InferenceData, or xarray.DataTree from ArviZ 1.0 on
         With a group ``posterior`` of one chain and n draws.
 
     Examples
     --------
-    >>> import arviz as az
-    >>> data = az.from_dict({"a": np.random.default_rng(0).normal(size=(4, 500, 3))})
+    >>> import xarray as xr
+    >>> draws = np.random.default_rng(0).normal(size=(4, 500, 3))
+    >>> posterior = xr.Dataset({"a": (("chain", "draw", "component"), draws)})
+    >>> data = xr.DataTree.from_dict({"posterior": posterior})  # as ArviZ holds it
     >>> thin_arviz(data, 10).posterior["a"].shape
     (1, 10, 3)
     """
-    az = _extras.load("arviz", "arviz", "thinning InferenceData")
     if not hasattr(data, "posterior"):
-        raise ValueError("`data` must be an InferenceData with a group `posterior`: for an array use `thin`")
-    posterior = data.posterior
+        raise ValueError("`data` must be InferenceData or a DataTree with a group `posterior`: for an array use `thin`")
+    xarray = _extras.load("xarray", "arviz", "thinning InferenceData")
+    posterior = xarray.Dataset(data.posterior.data_vars)  # which a group of a DataTree has, too
     names = list(posterior.data_vars) if variables is None else variables
     unknown = [name for name in names if name not in posterior.data_vars]
     if unknown:
@@ -260,8 +262,7 @@ def thin_arviz(data: Any, n: int, *, variables: list[str] | None = None, rng: An
     parts = [posterior[name].transpose("chain", "draw", ...).values.reshape(count, -1) for name in names]
     index = thin(np.concatenate(parts, axis=1), n, rng=rng).index
     chain, draw = np.unravel_index(index, (posterior.sizes["chain"], posterior.sizes["draw"]))
-    xarray = _extras.load("xarray", "arviz", "thinning InferenceData")
     rows = {"chain": xarray.DataArray(chain, dims="draw"), "draw": xarray.DataArray(draw, dims="draw")}
     picked = posterior.isel(rows)
     picked = picked.drop_vars(["chain", "draw"], errors="ignore").assign_coords(draw=np.arange(n))
-    return az.InferenceData(posterior=picked.expand_dims("chain").assign_coords(chain=[0]))
+    return _extras.inference_data(picked.expand_dims("chain").assign_coords(chain=[0]), "thinning InferenceData")

@@ -94,7 +94,7 @@ def test_lists_and_a_value_in_an_array_of_one_will_do():
         (lambda x: (many(x)[0][:, None], many(x)[1]), r"shapes \(2, 1\) and \(2, 3\) where a pair"),
         (lambda x: (many(x)[0], None), "None as gradient"),
         (lambda x: (many(x)[0], np.full(x.shape, "a")), "as gradient, not real numbers"),
-        (lambda x: (many(x)[0], [[1.0], [2.0, 3.0]]), "a list of 2 as gradient, whose parts make no array"),
+        (lambda x: (many(x)[0], [[1.0], [2.0, 3.0]]), "a list of 2 as gradient, whose parts do not form an array"),
     ],
 )
 def test_other_shapes_are_refused_in_words(f, words):
@@ -104,7 +104,7 @@ def test_other_shapes_are_refused_in_words(f, words):
 
 
 def test_a_pair_without_gradient_is_refused_in_words():
-    with pytest.raises(EvaluationError, match="it returned a tuple of 2, whose parts make no array of numbers"):
+    with pytest.raises(EvaluationError, match="it returned a tuple of 2, whose parts do not form an array of numbers"):
         Evaluator(many, DIM)(sample(4))
 
 

@@ -160,7 +160,7 @@ def one_column(name, value):
         ({"without": ["everything"]}, "unknown part"),
         ({"data": []}, "not a record"),
         ({"data": {"x": []}}, "incomplete"),
-        ({"batch": None}, "points wait that no batch has"),
+        ({"batch": None}, "waiting points belong to no batch"),
         ({"batch": {"start": 0}}, "memory does not fit"),
         ({"memory": {}}, "memory does not fit"),
         (one_column("values", [0.0]), "numbers of points and values differ"),

@@ -20,6 +20,7 @@ import fwbq
 from fwbq.report import contents as report_contents
 from fwbq.report import words, write_report
 from fwbq.report.decision import decision
+from fwbq.report.page import _settings as settings_of
 from fwbq.report.page import embed, page
 from fwbq.selection import Evidences, Rest, label
 
@@ -332,6 +333,14 @@ def test_the_snippet_makes_the_same_numbers(options, tmp_path, monkeypatch):
     assert space["comparison"].to_frame().equals(comparison.to_frame())
     again = Structure((tmp_path / "report.html").read_text("utf-8")).data
     assert again == Structure(page(comparison, "", data)).data
+
+
+def test_every_setting_of_kinetic_models_has_a_name_for_readers():
+    data = fwbq.chema.Dataset.example().select(enzymes=["E7", "E19", "E11"])
+    comparison = fwbq.chema.compare(data, n=20, rng=0, progress=False, effective=20.0, inclusion={"E7": 0.7})
+    shown = dict(settings_of(comparison))
+    assert shown["Basal rate, without any enzyme"] == "no"
+    assert not {name.partition(".")[0] for name in shown} & set(comparison.settings)
 
 
 def test_the_call_in_python_is_one_that_can_be_made(build_comparison):

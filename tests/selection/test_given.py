@@ -65,7 +65,7 @@ def test_a_run_without_success_is_named():
     with pytest.warns(RuntimeWarning):
         cut = found(0.0, tol=1e-15)
     assert not cut.success
-    with pytest.warns(RuntimeWarning, match="evidence of model 'cut' is not as it was asked for"):
+    with pytest.warns(RuntimeWarning, match="evidence of model 'cut' did not succeed"):
         fwbq.compare({"cut": cut})
 
 

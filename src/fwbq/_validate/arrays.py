@@ -27,7 +27,7 @@ def real(x: ArrayLike, name: str, expected: str) -> Array:
     """Return real numbers as a float64 array; what is masked, ragged, too large or no number at all is refused."""
     if np.ma.is_masked(x):
         raise ValueError(
-            f"`{name}` has masked values, which are no numbers: leave these rows out, e.g. with "
+            f"`{name}` has masked values, which are not numbers: leave these rows out, e.g. with "
             f"np.ma.compress_rows({name}), or fill them, {name}.filled(...)"
         )
     try:

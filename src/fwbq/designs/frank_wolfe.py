@@ -127,9 +127,12 @@ class FrankWolfe(Design):
     >>> import fwbq
     >>> embedding = fwbq.embed(fwbq.ExpQuad(1.0), fwbq.Gaussian([0.0, 0.0], [[1.0, 0.0], [0.0, 1.0]]))
     >>> design = fwbq.FrankWolfe(embedding, candidates=2000, rng=0)
-    >>> fw, fwbq_ = design.rule(30), fwbq.bayes_rule(embedding, design.take(30))
-    >>> fwbq_.mmd2 < fw.mmd2 < fwbq.MonteCarlo(embedding, rng=0).rule(30).mmd2
-    True
+    >>> herding, best = design.rule(30), fwbq.bayes_rule(embedding, design.take(30))
+    >>> for rule in (fwbq.MonteCarlo(embedding, rng=0).rule(30), herding, best):
+    ...     print(f"worst-case error {rule.mmd:.1g}")
+    worst-case error 0.2
+    worst-case error 0.04
+    worst-case error 0.01
     """
 
     @one_blas_thread

@@ -59,8 +59,8 @@ class QMC(EqualWeightDesign):
     >>> import fwbq
     >>> embedding = fwbq.embed(fwbq.ExpQuad(1.0), fwbq.Gaussian([0.0, 0.0], [[1.0, 0.5], [0.5, 1.0]]))
     >>> qmc, mc = fwbq.QMC(embedding, rng=0).rule(256), fwbq.MonteCarlo(embedding, rng=0).rule(256)
-    >>> qmc.mmd2 < mc.mmd2 / 10
-    True
+    >>> print(f"worst-case error {qmc.mmd:.1g}, of Monte Carlo {mc.mmd:.1g}")
+    worst-case error 0.005, of Monte Carlo 0.06
     """
 
     def __init__(

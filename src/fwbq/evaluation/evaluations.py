@@ -117,11 +117,11 @@ def _numbers(value: Any, what: str = "") -> FloatArray:
     if value is None:
         raise BadResult(f"it returned None{what} (is a `return` missing?)")
     if np.ma.is_masked(value):
-        raise BadResult(f"it returned masked values{what}, which are no numbers (fill them, or leave the point out)")
+        raise BadResult(f"it returned masked values{what}, which are not numbers (fill them, or leave the point out)")
     try:
         array = as_array(value)
     except ValueError:  # sequences of different lengths
-        raise BadResult(f"it returned {_kind(value)}{what}, whose parts make no array of numbers") from None
+        raise BadResult(f"it returned {_kind(value)}{what}, whose parts do not form an array of numbers") from None
     if array.dtype.kind == "O":
         try:
             array = array.astype(np.float64)

@@ -88,7 +88,7 @@ def evidence(
     dim : int, optional
         Without a prior, the number of parameters, when `start` does not say it.
     start : array_like, shape (d,), optional
-        A point of high density: needed without a prior (zeros when only `dim` is given), welcome with one.
+        A point of high density: needed without a prior (zeros when only `dim` is given), helpful with one.
     scale : float or array_like, optional
         Without a prior, a guess of the posterior's width in each parameter; 1 by default.
     n : int, optional
@@ -107,7 +107,7 @@ def evidence(
         Whether `log_likelihood` returns values and gradients: points (n, d) to the pair of arrays (n,) and (n, d), or a
         point (d,) to a number and an array (d,). The gradients are with respect to the parameters that it is given.
         The evidence then comes from draws under a surrogate of values and gradients, in up to thirty parameters;
-        `kernel`, `design` and `amplitude` belong to the other way and are refused. Where a gradient is NaN or infinite
+        `kernel`, `design` and `amplitude` are for values alone and are refused. Where a gradient is NaN or infinite
         the value is used without it.
     executor : concurrent.futures.Executor or int, optional
         Where the log likelihood is evaluated: threads, processes, Dask, or a number of workers, as for

@@ -65,7 +65,7 @@ def array(record: Any) -> Array:
 def _shaped(record: Any, dim: int, axes: tuple[int, ...]) -> Array:
     """Return an array of which each axis has `dim` entries, and of which there may be so many."""
     found = array(record)
-    require(found.ndim in axes and set(found.shape) <= {dim}, f"an array of shape {found.shape} is of no use")
+    require(found.ndim in axes and set(found.shape) <= {dim}, f"an array of shape {found.shape} has the wrong size")
     require(bool(np.isfinite(found).all()), "a place or a shape is not finite")
     return found
 

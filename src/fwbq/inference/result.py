@@ -480,7 +480,7 @@ class Evidence:
             columns = variables(points)
         else:
             raise ValueError("`names` are those that `variables` returns: leave `names` out")
-        az, xr = (_extras.load(name, "arviz", "`to_arviz`") for name in ("arviz", "xarray"))
+        xr = _extras.load("xarray", "arviz", "`to_arviz`")
         data = xr.Dataset(
             {name: _chains(name, x, shape) for name, x in columns.items()},
             coords={"chain": np.arange(shape[0]), "draw": np.arange(shape[1])},
@@ -491,9 +491,7 @@ class Evidence:
                 "status": self.status,
             },
         )
-        if hasattr(az, "InferenceData"):
-            return az.InferenceData(posterior=data)
-        return xr.DataTree.from_dict({"posterior": data})
+        return _extras.inference_data(data, "`to_arviz`")
 
     def plot(self, axes: Any = None, *, names: Sequence[str] | None = None) -> list[Axes]:
         """Draw the posterior: each parameter's on the diagonal, pairs below; see :func:`fwbq.plots.corner`.

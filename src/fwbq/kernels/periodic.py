@@ -40,10 +40,9 @@ class PeriodicSobolev(Kernel):
 
     Examples
     --------
-    >>> import numpy as np
     >>> k = PeriodicSobolev(1)
-    >>> bool(np.isclose(k.diag([[0.3]])[0], 1 + np.pi**2 / 3))
-    True
+    >>> k.diag([[0.3]]).round(4)  # 1 + pi^2 / 3
+    array([4.2899])
     """
 
     order: int

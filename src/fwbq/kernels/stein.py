@@ -43,8 +43,8 @@ class Stein(Kernel):
     >>> import numpy as np
     >>> k = Stein(ExpQuad(1.0), lambda x: -x)
     >>> x, w = np.polynomial.hermite_e.hermegauss(60)
-    >>> bool(abs(w @ k(x[:, None], [[0.7]])[:, 0]) < 1e-12)
-    True
+    >>> print(f"k(0.7, 0.7) = {k([[0.7]])[0, 0]:.2f}, its mean element {abs(w @ k(x[:, None], [[0.7]])[:, 0]):.4f}")
+    k(0.7, 0.7) = 1.49, its mean element 0.0000
     """
 
     kernel: InverseMultiquadric | ExpQuad | Matern32 | Matern52

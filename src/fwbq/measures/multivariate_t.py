@@ -52,12 +52,11 @@ class MultivariateT(Dependent, Unbounded):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from scipy import stats
     >>> p = MultivariateT([0.0, 1.0], [[1.0, 0.5], [0.5, 2.0]], df=5.0)
-    >>> x = p.sample(4, rng=0)
-    >>> bool(np.allclose(p.log_density(x), stats.multivariate_t(p.loc, p.shape, df=5.0).logpdf(x)))
-    True
+    >>> x = [[0.0, 1.0], [3.0, 1.0]]
+    >>> p.log_density(x).round(4), stats.multivariate_t(p.loc, p.shape, df=5.0).logpdf(x).round(4)
+    (array([-2.1177, -6.0289]), array([-2.1177, -6.0289]))
     """
 
     loc: Array

@@ -41,12 +41,9 @@ class TruncatedGaussian(Measure):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> p = TruncatedGaussian([1.0, 1.0], 0.5)
-    >>> bool((p.sample(100, rng=0) >= 0).all())
-    True
-    >>> bool(np.isclose(TruncatedGaussian(0.0, 1.0).expectation[0], np.sqrt(2 / np.pi)))
-    True
+    >>> p = TruncatedGaussian([0.0, 1.0], [1.0, 0.5])
+    >>> p.expectation.round(4), p.lower  # sqrt(2 / pi) for the first
+    (array([0.7979, 1.1126]), array([0., 0.]))
     """
 
     mean: Array

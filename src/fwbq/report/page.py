@@ -301,6 +301,11 @@ _SETTINGS = {
     "rates": "Rates V and noise of the conditions of a cell line",
     "enzymes": "Candidate enzymes",
     "max_enzymes": "Most enzymes in a model",
+    "basal": "Basal rate, without any enzyme",
+    "explained": "What the models explain",
+    "effective": "Effective number of increments",
+    "inclusion": "Prior inclusion probabilities",
+    "notes": "Notes on the data",
     "rank_deficient_models": "Models whose enzymes the data cannot tell apart",
     "method": "Method",
     "screen": "Screen",
@@ -329,7 +334,7 @@ _PROCESSES = {
 
 def _settings(comparison: Comparison) -> Iterable[tuple[str, str]]:
     """Yield the settings under names that a reader understands; what was not set is left out."""
-    given = {key: value for key, value in comparison.settings.items() if value is not None and key not in _UNSAID}
+    given = {key: value for key, value in comparison.settings.items() if value not in (None, []) and key not in _UNSAID}
     if given.get("evidence") in _PROCESSES and "kernel" not in given:
         given["evidence"] = _PROCESSES[given["evidence"]]
     if "rounds" in given:
@@ -339,7 +344,13 @@ def _settings(comparison: Comparison) -> Iterable[tuple[str, str]]:
         ordered["rng"] = "none"
     for key, value in flat(ordered | given):
         said = {"True": "yes", "False": "no"}.get(value, value)
-        yield _SETTINGS.get(key, key), said
+        yield _setting(key), said
+
+
+def _setting(key: str) -> str:
+    """Return the name of a setting for readers, such as ``Prior inclusion probabilities: E7`` for ``inclusion.E7``."""
+    head, _, rest = key.partition(".")
+    return _SETTINGS[key] if key in _SETTINGS else f"{_SETTINGS[head]}: {rest}" if head in _SETTINGS else key
 
 
 def _rounds(rounds: Any) -> Any:

@@ -268,8 +268,8 @@ def load_rule(path: str | os.PathLike[str]) -> Rule:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     rule.save(pathlib.Path(folder) / "rule.json")
     ...     again = fwbq.load_rule(pathlib.Path(folder) / "rule.json")
-    >>> again.weights.tobytes() == rule.weights.tobytes()
-    True
+    >>> rule.weights.round(3), again.weights.round(3)
+    (array([0.305, 0.337, 0.305]), array([0.305, 0.337, 0.305]))
     """
     record = files.read(path)
     points, weights, index = record["points"], record["weights"], record["index"]

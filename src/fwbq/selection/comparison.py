@@ -333,7 +333,7 @@ class Comparison:
         arviz.InferenceData, or xarray.DataTree from ArviZ 1.0 on
             With the group ``posterior``: ``log_evidence`` and ``probability`` of every model.
         """
-        az, xr = (_extras.load(name, "arviz", "`to_arviz`") for name in ("arviz", "xarray"))
+        xr = _extras.load("xarray", "arviz", "`to_arviz`")
         count, size = _validate.count(chains, "chains"), _validate.count(draws, "draws")
         flat = self.to_xarray(count * size)
         data = xr.Dataset(
@@ -344,9 +344,7 @@ class Comparison:
             coords={"chain": np.arange(count), "draw": np.arange(size), "model": flat["model"].to_numpy()},
             attrs=flat.attrs,
         )
-        if hasattr(az, "InferenceData"):
-            return az.InferenceData(posterior=data)
-        return xr.DataTree.from_dict({"posterior": data})
+        return _extras.inference_data(data, "`to_arviz`")
 
     def report(self, path: str | os.PathLike[str], dataset: Any = None) -> Path:
         """Write the comparison as one self-contained HTML page; see :func:`fwbq.report.write_report`.

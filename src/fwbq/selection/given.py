@@ -112,4 +112,4 @@ def _pair(given: Any, name: str) -> tuple[float, float]:
 def _warn(evidences: Mapping[Hashable, Any]) -> None:
     for name, given in evidences.items():
         if isinstance(given, Evidence) and not given.success:
-            _warnings.warn(f"the evidence of model {name!r} is not as it was asked for: {given.status}")
+            _warnings.warn(f"the evidence of model {name!r} did not succeed: {given.status}")

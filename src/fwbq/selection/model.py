@@ -46,7 +46,7 @@ class Model:
     dim : int, optional
         Without a measure, the number of parameters, when `start` does not say it.
     start : array_like, shape (d,), optional
-        A point of high density: needed without a measure (zeros when only `dim` is given), welcome with one.
+        A point of high density: needed without a measure (zeros when only `dim` is given), helpful with one.
     scale : float or array_like, optional
         Without a measure, a guess of the posterior's width in each parameter; 1 by default.
     gradient : bool

@@ -196,7 +196,7 @@ class Race:
         return taken
 
     def _note(self, size: int, taken: Sequence[int]) -> None:
-        """Note the state after a round that took so many evaluations of each family."""
+        """Note the state after a round, given the evaluations that it took of each family."""
         contenders = sum(len(runner.active) for runner in self.runners)
         for runner, new in zip(self.runners, taken, strict=True):
             if new:

@@ -131,9 +131,9 @@ def independent(measure: Measure) -> Measure:
     """Return the measure, or refuse one whose coordinates depend on each other."""
     if measure.factors is None:
         raise ValueError(
-            f"`sobol` needs inputs that are independent, and those of this {type(measure).__name__} are not: what one "
-            "input explains is then partly explained by others, and the indices do not add up to the variance. Write "
-            "f as a function of independent inputs, e.g. of the whitened coordinates of a Gaussian"
+            f"`sobol` and `plot_effects` need independent inputs, and those of this {type(measure).__name__} are not: "
+            "what one input explains is then partly explained by others, and the indices do not add up to the "
+            "variance. Write f as a function of independent inputs, e.g. of the whitened coordinates of a Gaussian"
         )
     return measure
 
