@@ -99,6 +99,9 @@ class Contenders:
         As for `EvidenceRun`, of models without gradients.
     seed : int
         Of the runs.
+    rough : bool
+        Whether models are known roughly, in half of the time, until `refine` names them: most of many models are far
+        from winning.
     """
 
     def __init__(
@@ -110,6 +113,8 @@ class Contenders:
         amplitude: AnyAmplitude,
         design: Callable[..., Any] | None,
         seed: int,
+        *,
+        rough: bool = False,
     ) -> None:
         self.family: ModelFamily = family
         self.slots = np.arange(first, first + len(family.names))
@@ -121,7 +126,8 @@ class Contenders:
             options |= {"kernel": kernel, "amplitude": amplitude, "design": design}
         self._runs = [model.run(**options) for model in family.models]
         self._asked = np.zeros(len(family.names), dtype=np.intp)
-        self._verdicts: dict[int, tuple[int, Verdict]] = {}  # by model: its points, and what they say
+        self._rough = np.full(len(family.names), rough)
+        self._verdicts: dict[int, tuple[tuple[int, bool], Verdict]] = {}  # by model: points, whether roughly, what
         self._resting: IntArray | None = None  # all in contention, while some of them rest
 
     def counts(self) -> IntArray:
@@ -190,13 +196,24 @@ class Contenders:
 
     def _verdict(self, j: int) -> Verdict:
         """Return what is known of the evidence of a model, computed once for each number of its points."""
-        run, asked = self._runs[j], int(self._asked[j])
+        run, state = self._runs[j], (int(self._asked[j]), bool(self._rough[j]))
         known = self._verdicts.get(j)
-        if known is None or known[0] != asked:
+        if known is None or known[0] != state:
             check_evaluated(run.n_evaluations, self.family.names[j])
-            known = self._verdicts[j] = asked, Verdict.of(run.result())
+            known = self._verdicts[j] = state, Verdict.of(run.result(rough=state[1]))
             run.release()  # of 1.4 MB that a model takes, 1.2 are nodes of its result
         return known[1]
+
+    def refine(self, which: NDArray[np.bool_]) -> bool:
+        """Let models be known better than roughly from now on; return whether that changes any in contention.
+
+        Parameters
+        ----------
+        which : (all models,) array of bool
+        """
+        named = which[self.slots] & self._rough
+        self._rough[named] = False
+        return bool(named[self.active].any())
 
     def remarks(self) -> dict[Hashable, str]:
         """Return what seems to be wrong with the values of models in contention."""

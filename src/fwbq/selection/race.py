@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -36,7 +36,8 @@ _log = logging.getLogger(__name__)
 _OUT = 1e-4
 #: Points before which no model is dropped and no decision taken: ten say too little about how smooth a likelihood is.
 _DECIDE = 20
-#: Models from which on the rounds before that are not noted; with fewer, what they say is shown, and helps a forecast.
+#: Models from which on the rounds before that are not noted, and those far from winning are known roughly only; with
+#: fewer, what such rounds say is shown, and helps a forecast.
 _MANY = 100
 #: Draws from which the 95 % interval of a probability is read: its ends have a standard error of 6 % of half its width.
 _DRAWS = 500
@@ -195,14 +196,23 @@ class Race:
         self.size = size
         return taken
 
+    def _take_in(self, runners: Iterable[Shared | Contenders]) -> None:
+        """Take in what runners know of their models in contention."""
+        for runner in runners:
+            self.evidences = self.evidences.put(runner.slots[runner.active], runner.posteriors())
+
     def _note(self, size: int, taken: Sequence[int]) -> None:
         """Note the state after a round that took so many evaluations of each family."""
         contenders = sum(len(runner.active) for runner in self.runners)
-        for runner, new in zip(self.runners, taken, strict=True):
-            if new:
-                self.evidences = self.evidences.put(runner.slots[runner.active], runner.posteriors())
-            runner.resume()
+        self._take_in([runner for runner, new in zip(self.runners, taken, strict=True) if new])
         chances = map_probabilities(self.evidences, self.log_prior)
+        near = _contention(self.evidences, self.log_prior, leader(chances, self._score), self.options.tol)
+        rough = [runner for runner in self.runners if isinstance(runner, Contenders) and runner.refine(near)]
+        if rough:
+            self._take_in(rough)
+            chances = map_probabilities(self.evidences, self.log_prior)
+        for runner in self.runners:
+            runner.resume()
         best = leader(chances, self._score)
         self.history.append(Stage(size, self._spent, contenders, self.evidences, best, float(chances[best])))
         _log.info(
@@ -281,10 +291,11 @@ def _runners(grouped: Sequence[Family], options: Options, spread: int | None) ->
     """Return what evaluates the models of each family: at points of each model's own, or at shared ones."""
     process = (options.process_kernel, options.process_amplitude, options.design, options.seed)
     runners: list[Shared | Contenders] = []
+    many = sum(len(family.names) for family in grouped) >= _MANY
     first = 0
     for family in grouped:
         if options.evidence == "log" and isinstance(family, ModelFamily) and family.coordinates is None:
-            runners.append(Contenders(family, first, options.sizes[-1], *process))
+            runners.append(Contenders(family, first, options.sizes[-1], *process, rough=many))
         else:
             runners.append(Shared(family, first, options.evidence, *process, spread))
         first += len(family.names)
