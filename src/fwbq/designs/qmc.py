@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import pickle
-from functools import cache, lru_cache
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from .. import _validate
-from .._frozen import readonly
 from .base import FloatArray
 from .monte_carlo import BLOCK, EqualWeightDesign
 
@@ -31,10 +29,6 @@ LATTICE_VECTOR = np.array([
 LATTICE_BITS = 20
 #: Points of a Sobol sequence that are looked at before it is used; that takes 0.1 ms.
 _CHECKED = 64
-#: Sequences that are remembered, and the most numbers that one of them has: 16 MB in all. Models that are compared draw
-#: their nodes and supposed modes from the same seeds; to make the sequences anew took a fifth of a comparison's time.
-_REMEMBERED = 128
-_SMALL = 2**14
 
 
 class QMC(EqualWeightDesign):
@@ -173,35 +167,13 @@ def scrambled_engine(sequence: str, dim: int, generator: np.random.Generator) ->
 
 
 def sobol_points(dim: int, size: int, generator: np.random.Generator) -> FloatArray:
-    """Return the first points of a scrambled Sobol sequence in the unit cube, (size, dim); they cannot be written to.
-
-    Small sequences are remembered by the state of their generator, which is left in the state that follows.
+    """Return the first points of a scrambled Sobol sequence in the unit cube, (size, dim).
 
     Examples
     --------
-    >>> first, again = np.random.default_rng(0), np.random.default_rng(0)
-    >>> bool(np.all(sobol_points(2, 8, first) == sobol_points(2, 8, again)))
-    True
-    >>> first.random() == again.random()
+    >>> few, more = (sobol_points(2, size, np.random.default_rng(0)) for size in (5, 8))
+    >>> bool(np.all(few == more[:5]))
     True
     """
-    if size * dim > _SMALL:
-        return _drawn(dim, size, generator)
-    points, after = _remembered(dim, size, pickle.dumps(generator.bit_generator.state))
-    generator.bit_generator.state = pickle.loads(after)
-    return points
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _remembered(dim: int, size: int, state: bytes) -> tuple[FloatArray, bytes]:
-    """Return the points for a state of the generator, and the state that follows."""
-    before = pickle.loads(state)
-    bits = getattr(np.random, before["bit_generator"])()
-    bits.state = before
-    return _drawn(dim, size, np.random.Generator(bits)), pickle.dumps(bits.state)
-
-
-def _drawn(dim: int, size: int, generator: np.random.Generator) -> FloatArray:
     # A power of two, of which SciPy does not warn; the first points are those of any larger number.
-    points = scrambled_engine("sobol", dim, generator).random(1 << max(size - 1, 0).bit_length())[:size]
-    return readonly(points)
+    return np.asarray(scrambled_engine("sobol", dim, generator).random(1 << max(size - 1, 0).bit_length())[:size])
