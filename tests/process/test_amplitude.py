@@ -40,6 +40,17 @@ def test_each_name_by_brute_force(regression, columns):
     np.testing.assert_array_equal(amplitude_of(regression, 2.5, weights), [2.5] * 3)
 
 
+def test_each_estimate_may_be_the_larger_one(regression):
+    """Leave-one-out errors of the one best predicted value are below the likelihood's amplitude, of the worst above."""
+    loo = squares(regression)
+    for pick, larger in ((np.argmin, "ml"), (np.argmax, "loo")):
+        weights = np.full(loo.shape, 1e-6)
+        np.put_along_axis(weights, pick(loo, axis=0)[None], 1.0, axis=0)
+        each = {name: amplitude_of(regression, name, weights) for name in ("ml", "loo", "calibrated")}
+        np.testing.assert_array_equal(each["calibrated"], each[larger])
+        assert np.all(each["ml"] != each["loo"])
+
+
 def test_equal_weights_are_no_weights(regression):
     np.testing.assert_allclose(leave_one_out(regression, np.full(12, 0.3)), leave_one_out(regression), rtol=1e-14)
     np.testing.assert_array_equal(weighted_squares(regression, np.ones(12)), leave_one_out(regression, np.ones(12)))
