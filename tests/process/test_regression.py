@@ -136,7 +136,7 @@ def test_columns_that_the_mean_explains_do_not_move_the_likelihood():
 
 def test_a_value_that_alone_determines_a_coefficient_cannot_be_predicted_from_the_others():
     """Its variance is that of a precision which is lost in rounding, not the inverse of what rounding left of it."""
-    x, C, f = problem()
+    _, C, f = problem()
     H = np.column_stack([np.ones(14), np.arange(14) == 3])
     _, variances = Regression(CholeskyFactor.of(C), f, H).leave_one_out()
     precision = np.linalg.inv(C)[3, 3]

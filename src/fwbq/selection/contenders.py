@@ -17,6 +17,7 @@ from ..kernels import Kernel, Stationary
 from ..posterior import AnyAmplitude
 from .evidence import Evidences
 from .family import Evaluate, ModelFamily, check_evaluated, log_integrands
+from .runner import Runner
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -82,7 +83,7 @@ class Verdict:
         return cls(evidence.log_evidence, evidence.scale, evidence.sd, evidence.success, evidence.remark)
 
 
-class Contenders:
+class Contenders(Runner):
     """A family of models whose points are chosen for each of them, and evaluated together.
 
     Models under one prior begin with the same spread points; then every model climbs and refines on its own. The points
@@ -104,6 +105,9 @@ class Contenders:
         from winning.
     """
 
+    family: ModelFamily
+    each_alone = True
+
     def __init__(
         self,
         family: ModelFamily,
@@ -116,9 +120,7 @@ class Contenders:
         *,
         rough: bool = False,
     ) -> None:
-        self.family: ModelFamily = family
-        self.slots = np.arange(first, first + len(family.names))
-        self.active = np.arange(len(family.names))
+        super().__init__(family, first)
         options: dict[str, Any] = {"n": n, "rng": seed, "quick": True}
         if not family.gradient:
             if n > MOST_FITTED:
@@ -128,7 +130,6 @@ class Contenders:
         self._asked = np.zeros(len(family.names), dtype=np.intp)
         self._rough = np.full(len(family.names), rough)
         self._verdicts: dict[int, tuple[tuple[int, bool], Verdict]] = {}  # by model: points, whether roughly, what
-        self._resting: IntArray | None = None  # all in contention, while some of them rest
 
     def counts(self) -> IntArray:
         """Return the evaluations of each model so far."""
@@ -205,12 +206,7 @@ class Contenders:
         return known[1]
 
     def refine(self, which: NDArray[np.bool_]) -> bool:
-        """Let models be known better than roughly from now on; return whether that changes any in contention.
-
-        Parameters
-        ----------
-        which : (all models,) array of bool
-        """
+        """Let models be known better than roughly from now on; return whether that changes any in contention."""
         named = which[self.slots] & self._rough
         self._rough[named] = False
         return bool(named[self.active].any())
@@ -229,23 +225,12 @@ class Contenders:
         return Evidences(np.full(m, "log", dtype="<U8"), centre, scale, np.full(m, DF), np.zeros(m))
 
     def rest(self, but: NDArray[np.bool_]) -> int:
-        """Let all models rest in the next round but some of those in contention; return how many will not.
-
-        Parameters
-        ----------
-        but : (all models,) array of bool
-            Which are to be evaluated.
-        """
+        """Let all models rest in the next round but some of those in contention; return how many will not."""
         self._resting = self.active
         self.active = np.array(
             [j for j in self.active if but[self.slots[j]] and not self._runs[j].ended], dtype=np.intp
         )
         return len(self.active)
-
-    def resume(self) -> None:
-        """End the rest of the models in contention."""
-        if self._resting is not None:
-            self.active, self._resting = self._resting, None
 
     def drop(self, keep: NDArray[np.bool_], score: Array) -> None:
         """Leave out the models that are not to be kept, but for those whose evidence is not known well enough."""
