@@ -284,7 +284,8 @@ class Race:
 
 def _worst_case_errors(runners: Sequence[Runner]) -> dict[str, Any]:
     """Return the errors of the rules of linear processes, as a setting, where there are any."""
-    errors = {f"d = {runner.family.measure.dim}": runner.errors for runner in runners}
+    sharing = [runner for runner in runners if not runner.each_alone]
+    errors = {f"d = {runner.family.measure.dim}": runner.errors for runner in sharing}
     return {"mmd": errors} if any(errors.values()) else {}
 
 
