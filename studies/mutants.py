@@ -10,7 +10,9 @@ from __future__ import annotations
 import argparse
 import ast
 import os
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -43,8 +45,10 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "transforms": ("tests/transforms",),
 }
 COUNT, QUICK_COUNT = 60, 10
-#: Seconds that the tests of a room may take; a mutant that loops for ever is noticed by that.
+#: Seconds of processor time that the tests of a room may take; a mutant that loops for ever is noticed by that.
 PATIENCE = 600
+#: Times as many seconds by the clock: a busy machine is no reason to count a mutant as noticed, a deadlock is.
+_WAITING = 30
 CAUGHT, SURVIVED = "caught", "survived"
 
 #: What an operator is turned into: its class, how it is written, and what is written in its place.
@@ -169,12 +173,21 @@ def passes(tests: Sequence[str], tree: Path) -> bool:
     environment = {**os.environ, "PYTHONPATH": f"{tree / 'src'}{os.pathsep}{tree}", "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
     try:
-        done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, timeout=PATIENCE)
+        done = subprocess.run(
+            command, cwd=tree, env=environment, capture_output=True, timeout=_WAITING * PATIENCE, preexec_fn=_limited
+        )
     except subprocess.TimeoutExpired:
+        return False
+    if done.returncode == -signal.SIGXCPU:
         return False
     if done.returncode not in (0, 1, 2):  # 1: a test failed, 2: a module could not be imported
         raise RuntimeError(f"pytest ended with {done.returncode}: {done.stdout.decode()[-2000:]}")
     return done.returncode == 0
+
+
+def _limited() -> None:
+    """Limit the processor time of this process."""
+    resource.setrlimit(resource.RLIMIT_CPU, (PATIENCE, PATIENCE + 10))
 
 
 def fate(mutant: Mutant, tree: Path) -> Fate:

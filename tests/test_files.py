@@ -6,10 +6,13 @@ import os
 import stat
 import threading
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import fwbq
 from fwbq import _files
+from fwbq.chema.edges import Edge, Network, Substrate
 
 
 @pytest.fixture
@@ -127,3 +130,23 @@ def test_what_is_nested_too_deeply_has_no_checksum():
     assert _files.unsealed({"n": nested, _files.CHECKSUM: "0"}) is None
     while nested:  # taken apart by hand: Python would recurse
         nested = nested.pop()
+
+
+def test_no_cell_and_no_head_of_a_table_is_a_formula(tmp_path):
+    frame = pd.DataFrame({"@sum": ["=cmd()", "AKT", "-2", "\tx"], "value": [-1.5, np.nan, 2.0, -0.0]})
+    frame["mixed"] = [-1, "+1", None, ("=a",)]
+    _files.write_table(tmp_path / "table.csv", frame)
+    again = pd.read_csv(tmp_path / "table.csv")
+    assert again.columns.tolist() == ["'@sum", "value", "mixed"]
+    assert again["'@sum"].tolist() == ["'=cmd()", "AKT", "'-2", "'\tx"]
+    np.testing.assert_array_equal(again["value"], frame["value"])
+    assert again["mixed"].fillna("").tolist() == ["-1", "'+1", "", "('=a',)"]
+
+
+def test_the_table_of_a_network_calculates_nothing(tmp_path):
+    """Names of proteins come from the data of others."""
+    edge = Edge("=cmd()", "AKT", 0.5, 0.4, 0.6, 0.3, 0.7, 0.1)
+    data = fwbq.chema.Dataset.simulate(2, rng=0)
+    substrate = Substrate("AKT", 1.0, (edge,), ("=cmd()",), 0.5, 0.1, 0.0, 3, 10, 0.1, True, (), data)
+    Network(("=cmd()", "AKT"), (substrate,), {}).to_csv(tmp_path / "edges.csv")
+    assert pd.read_csv(tmp_path / "edges.csv")["source"].tolist() == ["'=cmd()"]

@@ -9,11 +9,17 @@ import os
 import stat
 import uuid
 from collections.abc import Iterable, Iterator
+from numbers import Number
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: The entry of a sealed document that holds its checksum.
 CHECKSUM = "checksum"
+#: How a cell begins that a spreadsheet calculates.
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 #: Largest whole number of a file, far above every seed; larger ones are no float64.
 _LARGEST = 2**128
 
@@ -67,6 +73,24 @@ def write(path: str | os.PathLike[str], content: bytes | str) -> None:
         _sync_folder(target.parent)
     except OSError as error:
         raise _explained(error, path) from error
+
+
+def write_table(path: str | os.PathLike[str], frame: pd.DataFrame) -> None:
+    """Write a table as CSV of which spreadsheets calculate nothing: texts that are formulas get an apostrophe in front.
+
+    Examples
+    --------
+    >>> import pandas as pd, tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "table.csv"
+    >>> write_table(path, pd.DataFrame({"name": ["=cmd()", "AKT"], "value": [-1.5, 2.0]}))
+    >>> path.read_text().split()
+    ['name,value', "'=cmd(),-1.5", 'AKT,2.0']
+    """
+
+    def safe(cell: Any) -> Any:
+        return cell if isinstance(cell, Number) or not str(cell).startswith(_FORMULAS) else f"'{cell}"
+
+    write(path, frame.map(safe).rename(columns=safe).to_csv(index=False))
 
 
 def read(path: str | os.PathLike[str]) -> bytes:

@@ -92,3 +92,13 @@ def test_what_is_returned_is_a_copy(embedding):
 def test_more_points_than_memory_holds_are_refused(embedding):
     with pytest.raises(ValueError, match="`n` must be a number of points that fits in memory"):
         fwbq.MonteCarlo(embedding, rng=0).take(10**14)
+
+
+def test_a_notebook_shows_the_error_of_a_design_that_knows_it():
+    embedding = fwbq.embed(fwbq.ExpQuad(1.0), fwbq.Gaussian([0.0], [[1.0]]))
+    known, unknown = fwbq.FrankWolfe(embedding, rng=0), fwbq.MonteCarlo(embedding, rng=0)
+    assert "worst-case error" not in known._repr_html_()  # of no points there is none
+    for design in (known, unknown):
+        design.take(3)
+    assert f"{known.trace.mmd2[-1] ** 0.5:.4g}" in known._repr_html_()
+    assert np.isfinite(unknown.trace.mmd2).all() == ("worst-case error" in unknown._repr_html_())

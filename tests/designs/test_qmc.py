@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 import fwbq
-from fwbq.designs.qmc import LATTICE_BITS, LATTICE_VECTOR, _bit_reverse, scrambled_engine
+from fwbq.designs.qmc import LATTICE_BITS, LATTICE_VECTOR, _bit_reverse, scrambled_engine, sobol_points
 
 SEQUENCES = ["sobol", "halton", "lattice"]
 COV = np.array([[1.0, 0.6], [0.6, 2.0]])
@@ -185,3 +185,9 @@ def test_the_check_changes_no_point_and_no_generator(dim):
         patch.setattr("fwbq.designs.qmc._checked", lambda engine: engine)
         np.testing.assert_array_equal(points, scrambled_engine("sobol", dim, theirs).random(8))
     assert ours.bit_generator.state == theirs.bit_generator.state
+
+
+@pytest.mark.parametrize(("dim", "size"), [(1, 1), (3, 5), (2, 64), (40, 1000)])
+def test_any_number_of_points_is_the_beginning_of_the_sequence_without_a_warning(dim, size):
+    expected = scrambled_engine("sobol", dim, np.random.default_rng(7)).random(1024)[:size]
+    np.testing.assert_array_equal(sobol_points(dim, size, np.random.default_rng(7)), expected)

@@ -74,6 +74,18 @@ def test_a_look_in_between_changes_nothing(whole):
     assert len(looks) >= 4
 
 
+def test_a_rough_result_says_what_its_few_nodes_leave_open_and_changes_nothing(whole):
+    """It differs from the result on many nodes by what both state for their sums, and no point depends on it."""
+    f, expected = whole
+    run = new()
+    assert drive(run, f, 30, between=lambda run: run.result(rough=True)).log_evidence == expected.log_evidence
+    rough = run.result(rough=True)
+    assert rough.terms.nodes > 3.0 * expected.terms.nodes
+    error = np.hypot(rough.terms.nodes, expected.terms.nodes)
+    assert 0.0 < abs(rough.log_evidence - expected.log_evidence) < 5.0 * error < 0.3
+    same(run.result(), expected)
+
+
 def test_the_facade_gives_the_same(whole):
     f, expected = whole
     same(fwbq.evidence(f, PRIOR, n=30, rng=3, progress=False), expected)

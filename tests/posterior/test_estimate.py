@@ -66,6 +66,14 @@ def test_nothing_is_known_of_an_estimate_with_infinite_scales():
         assert nothing.interval() == (-np.inf, np.inf) and nothing.quantile(0.5) == mean and nothing.sd == np.inf
 
 
+def test_a_number_that_is_known_exactly_is_at_most_what_it_is():
+    for df in (np.inf, 5.0):
+        known = fwbq.Estimate(2.0, 0.0, 0.0, df)
+        assert known.cdf([1.0, 2.0, 3.0]).tolist() == [0.0, 1.0, 1.0]
+        above = fwbq.Estimate(2.0, 0.0, 1.0, df)
+        assert above.cdf(2.0 - 1e-9) == 0.0 and above.cdf(2.0) == 0.5
+
+
 def test_nothing_is_beyond_the_bounds():
     estimate = fwbq.Estimate(0.3, 0.2, 0.4, lower=0.0, upper=1.0)
     free = fwbq.Estimate(0.3, 0.2, 0.4)

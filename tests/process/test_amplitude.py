@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from fwbq import Matern52
 from fwbq._linalg import CholeskyFactor
 from fwbq.process import Regression, amplitude_of, calibrated, common_ratio, leave_one_out, weighted_squares
+from fwbq.process.amplitude import UNSEEN, log_density_left_out
 
 
 @pytest.fixture
@@ -38,6 +40,29 @@ def test_each_name_by_brute_force(regression, columns):
         # Condition number of the Gram matrix about 1e4.
         np.testing.assert_allclose(amplitude_of(regression, name, weights), value, rtol=1e-9)
     np.testing.assert_array_equal(amplitude_of(regression, 2.5, weights), [2.5] * 3)
+
+
+def test_each_estimate_may_be_the_larger_one(regression):
+    """Leave-one-out errors of the one best predicted value are below the likelihood's amplitude, of the worst above."""
+    loo = squares(regression)
+    for pick, larger in ((np.argmin, "ml"), (np.argmax, "loo")):
+        weights = np.full(loo.shape, 1e-6)
+        np.put_along_axis(weights, pick(loo, axis=0)[None], 1.0, axis=0)
+        each = {name: amplitude_of(regression, name, weights) for name in ("ml", "loo", "calibrated")}
+        np.testing.assert_array_equal(each["calibrated"], each[larger])
+        assert np.all(each["ml"] != each["loo"])
+
+
+def test_the_density_of_values_left_out_is_that_of_normal_errors(regression):
+    """Errors below 1e-9 of the range of the values count as that, so that values that are known exactly stay finite."""
+    errors, variances = regression.leave_one_out()
+    sd = np.sqrt(variances[:, None] * regression.amplitude + (UNSEEN * np.ptp(regression.values, axis=0)) ** 2)
+    expected = np.sum(stats.norm.logpdf(errors, scale=sd) + 0.5 * np.log(2.0 * np.pi))
+    assert log_density_left_out(regression) == pytest.approx(expected, rel=1e-12)
+    line = np.linspace(0.0, 1.0, 12)
+    known = Regression(regression.factor, 3.0 * line, np.column_stack([np.ones(12), line]))
+    assert known.amplitude < 1e-20
+    assert log_density_left_out(known) == pytest.approx(-12 * np.log(3.0 * UNSEEN), rel=1e-3)
 
 
 def test_equal_weights_are_no_weights(regression):

@@ -153,6 +153,15 @@ def test_the_bounded_variance_is_averaged_for_any_number_of_integrands():
     np.testing.assert_allclose(bounded_mean(share, variance, amplitude), expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("amplitude", [0.01, 0.3, 1.0, 30.0])
+def test_variances_above_the_bound_count_as_it_at_any_amplitude(amplitude):
+    variance = np.array([0.1, 2.0, 10.0, 30.0])
+    p = np.array([[0.1, 0.7], [0.2, 0.1], [0.3, 0.1], [0.4, 0.1]])
+    expected = np.minimum(amplitude * variance, EXPANDED) @ p
+    np.testing.assert_allclose(bounded_mean(p, variance, amplitude), expected, rtol=1e-14)
+    np.testing.assert_allclose(bounded_mean(p[:, 0], variance, amplitude), expected[0], rtol=1e-14)
+
+
 def test_double_sums_stay_within_what_is_possible():
     p, v = np.full(4, 0.25), np.full(4, 0.8)
     assert LogIntegralError.of(p, v, np.inf).first == 0.8

@@ -132,3 +132,15 @@ def test_columns_that_the_mean_explains_do_not_move_the_likelihood():
     alone = Regression(factor, f, np.ones((9, 1)))
     assert both.log_likelihood() == pytest.approx(alone.log_likelihood(), rel=1e-12)
     np.testing.assert_allclose(both.sensitivity(), alone.sensitivity(), rtol=1e-10, atol=1e-12)
+
+
+def test_a_value_that_alone_determines_a_coefficient_cannot_be_predicted_from_the_others():
+    """Its variance is that of a precision which is lost in rounding, not the inverse of what rounding left of it."""
+    _, C, f = problem()
+    H = np.column_stack([np.ones(14), np.arange(14) == 3])
+    _, variances = Regression(CholeskyFactor.of(C), f, H).leave_one_out()
+    precision = np.linalg.inv(C)[3, 3]
+    assert variances[3] == pytest.approx(1.0 / (np.finfo(float).eps * precision), rel=1e-9)
+    rest = np.arange(14) != 3
+    _, without = Regression(CholeskyFactor.of(C[np.ix_(rest, rest)]), f[rest], np.ones((13, 1))).leave_one_out()
+    np.testing.assert_allclose(variances[rest], without, rtol=1e-10)

@@ -682,10 +682,25 @@ def test_many_models_are_judged_first_when_something_can_be_decided(monkeypatch)
     monkeypatch.setattr(race_module, "_MANY", 3)
     many = run(models, n=40, budget=75)
     assert [stage.n for stage in few.stages] == [10, *(stage.n for stage in many.stages)]
-    np.testing.assert_array_equal(many.evidences.centre, few.evidences.centre)
-    np.testing.assert_array_equal(many.evidences.scale, few.evidences.scale)
+    # The winner is known as well as among few; the others, which cannot win, roughly, within what they state.
+    for name in ("centre", "scale"):
+        known, also = getattr(many.evidences, name), getattr(few.evidences, name)
+        assert known[2] == also[2]
+        assert np.all(known[:2] != also[:2])
+    apart = np.abs(many.evidences.centre - few.evidences.centre)
+    assert np.all(apart <= 4.0 * np.hypot(many.evidences.scale, few.evidences.scale))
     # A run that ends before that says what it knows.
     assert [stage.n for stage in run(models, n=40, budget=24).stages] == [8]
+
+
+def test_of_many_models_all_that_may_win_are_known_well(monkeypatch):
+    """A comparison whose models are all near the first one is the same, whether they are many or few."""
+    models = {c: fwbq.Model(lambda x, c=c: 0.3 * np.cos(3.0 * x[:, 0] + c), PRIOR) for c in (0.0, 0.001, 0.002)}
+    few = run(models, n=20, race=False)
+    monkeypatch.setattr(race_module, "_MANY", 3)
+    many = run(models, n=20, race=False)
+    np.testing.assert_array_equal(many.evidences.centre, few.evidences.centre)
+    np.testing.assert_array_equal(many.evidences.scale, few.evidences.scale)
 
 
 def test_more_values_than_a_process_can_be_fitted_to_are_refused_with_the_remedy():

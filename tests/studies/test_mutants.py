@@ -4,6 +4,8 @@ import ast
 
 import pytest
 
+pytest.importorskip("resource", reason="limits of processor time are of POSIX")
+
 from studies import mutants
 
 SOURCE = """\"\"\"a + b\"\"\"
@@ -58,6 +60,12 @@ def test_a_mutant_is_caught_or_survives(tmp_path, monkeypatch, test, fate):
     assert "a + b" in (tmp_path / file).read_text()  # as before
     text = mutants.markdown([found])
     assert ("room/sums.py:2" in text) is (fate == "survived")
+
+
+def test_a_mutant_that_loops_for_ever_is_caught_by_its_processor_time(tmp_path, monkeypatch):
+    (tmp_path / "test_loop.py").write_text("def test_loop():\n    while True:\n        pass\n")
+    monkeypatch.setattr(mutants, "PATIENCE", 2)
+    assert not mutants.passes(["test_loop.py"], tmp_path)
 
 
 def test_the_rooms_and_their_tests_are_there():

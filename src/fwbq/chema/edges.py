@@ -223,8 +223,8 @@ class Network:
         return edge_auroc({(e.source, e.target): e.probability for e in self.edges}, truth, self.proteins)
 
     def to_csv(self, path: str | PathLike[str]) -> None:
-        """Write :meth:`to_frame` to a file."""
-        _files.write(path, self.to_frame().to_csv(index=False))
+        """Write :meth:`to_frame` to a file; names that a spreadsheet would calculate begin with an apostrophe."""
+        _files.write_table(path, self.to_frame())
 
     def to_graphml(self, path: str | PathLike[str], least: float = 0.0) -> None:
         """Write nodes and edges of at least this probability as GraphML, which Cytoscape and others read."""

@@ -11,7 +11,6 @@ from ..chema.hpn_insilico import read_graph
 from ..chema.odds import read_inclusion
 from . import outputs
 from .console import NOT_CERTAIN, say, say_json, say_wrapped, table
-from .select import without_formulas
 from .workers import executor
 
 _SHOWN = 15
@@ -60,7 +59,7 @@ def infer_and_write(
 def write(found: Network, out: Path) -> list[Path]:
     """Write tables, graphs and the figure of a network into a directory."""
     for name, frame in (("edges", found.to_frame()), ("substrates", found.substrates_frame())):
-        _files.write(out / f"{name}.csv", without_formulas(frame).to_csv(index=False))
+        _files.write_table(out / f"{name}.csv", frame)
     found.to_graphml(out / "network.graphml")
     found.to_sif(out / "network.sif")
     plots.save(found.plot(), out / "network.png")

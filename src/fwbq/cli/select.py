@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 _SHOWN = 10
 #: Probabilities below this are said to be so: the priors of the constants are not known to a part in a thousand.
 _SMALL = 1e-3
-#: How a cell begins that a spreadsheet calculates.
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def read_data(
@@ -156,7 +154,7 @@ def write(found: Comparison, out: Path) -> list[Path]:
     if "factors" in found.settings:
         tables["units"] = units_table(found)
     for name, frame in tables.items():
-        _files.write(out / f"{name}.csv", without_formulas(frame).to_csv(index=False))
+        _files.write_table(out / f"{name}.csv", frame)
     figures: dict[str, Any] = {
         "model-probabilities": plots.model_probabilities(boxes, first=_SHOWN, named=True),
         "map-probability": plots.map_probability(found),
@@ -192,14 +190,6 @@ def units_table(found: Comparison) -> pd.DataFrame:
     return pd.DataFrame(
         {"variable": [*named, *factors["enzymes"]], "unit": [*named.values(), *factors["enzymes"].values()]}
     )
-
-
-def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of which spreadsheets calculate nothing: texts that would be formulas begin with an apostrophe."""
-    safe = frame.copy()
-    for column in safe.columns[[dtype.kind not in "biufc" for dtype in safe.dtypes]]:
-        safe[column] = [f"'{x}" if str(x).startswith(_FORMULAS) else x for x in safe[column]]
-    return safe
 
 
 def summary(found: Comparison) -> dict[str, Any]:

@@ -164,3 +164,16 @@ def scrambled_engine(sequence: str, dim: int, generator: np.random.Generator) ->
         _load_direction_numbers()
     engine = kind(dim, scramble=True, **{keyword: generator})
     return _checked(engine) if sequence == "sobol" else engine
+
+
+def sobol_points(dim: int, size: int, generator: np.random.Generator) -> FloatArray:
+    """Return the first points of a scrambled Sobol sequence in the unit cube, (size, dim).
+
+    Examples
+    --------
+    >>> few, more = (sobol_points(2, size, np.random.default_rng(0)) for size in (5, 8))
+    >>> bool(np.all(few == more[:5]))
+    True
+    """
+    # A power of two, of which SciPy does not warn; the first points are those of any larger number.
+    return np.asarray(scrambled_engine("sobol", dim, generator).random(1 << max(size - 1, 0).bit_length())[:size])

@@ -3,7 +3,7 @@
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from importlib.util import find_spec
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -12,10 +12,16 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
 
+#: What is raised where nothing can be written: a full disk, a terminal or a pipe that is gone, a closed file, no
+#: standard error at all. Hours of evaluations are not lost for a line that nobody reads.
+_UNWRITABLE = (OSError, ValueError, AttributeError)
+
+
 def _watched() -> bool:
     """Whether somebody is watching: at a terminal, or in a notebook, where rich draws with ipywidgets."""
-    if sys.stderr is not None and sys.stderr.isatty():
-        return True
+    with suppress(AttributeError, ValueError):  # None, closed, or an object that can do nothing but write
+        if sys.stderr.isatty():
+            return True
     # Without a kernel there is no notebook: do not import rich to find out.
     if "ipykernel" not in sys.modules or find_spec("ipywidgets") is None:
         return False
@@ -84,9 +90,10 @@ class Progress:
         self.done += count
         if self._bar is not None:
             self._bar.advance(self._bar.task_ids[0], count)
-        elif self.enabled and self.done >= self._next and sys.stderr is not None:
+        elif self.enabled and self.done >= self._next:
             of = "" if self.total is None else f" of {self.total}"
-            sys.stderr.write(f"{self.description}: {self.done}{of}\n")
+            with suppress(*_UNWRITABLE):
+                sys.stderr.write(f"{self.description}: {self.done}{of}\n")
             # Ten lines where the whole is known, one for each doubling where it is not.
             self._next = self.done + max(1, self.total // 10) if self.total is not None else 2 * self.done
 
@@ -122,7 +129,8 @@ class Progress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._bar is not None:
-            self._bar.stop()
+            with suppress(*_UNWRITABLE):
+                self._bar.stop()
             self._bar = None
 
 

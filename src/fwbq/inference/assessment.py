@@ -214,11 +214,16 @@ def known_error(surrogate: Surrogate, nodes: Nodes, inflation: float, seed: np.r
     return float(np.sqrt(error.variance + edge**2))
 
 
-def assess(surrogate: Surrogate, nodes: Nodes, inflation: float, seed: np.random.SeedSequence) -> Assessment:
-    """Integrate the surrogate over the nodes and collect the parts of the error, but for what is unseen."""
+def assess(
+    surrogate: Surrogate, nodes: Nodes, inflation: float, seed: np.random.SeedSequence, pairs: int = TUNING.sizes.pairs
+) -> Assessment:
+    """Integrate the surrogate over the nodes and collect the parts of the error, but for what is unseen.
+
+    Sums over pairs of nodes are taken over so many of them.
+    """
     inflation = min(inflation, _MOST_INFLATION)
     value, error = nodes.log_integral()
-    z, w = subset(nodes, TUNING.sizes.pairs)
+    z, w = subset(nodes, pairs)
     orders = surrogate.process.log_integral_error(z, w)
     shifts = [0.0]
     base = surrogate.log_joint(z)

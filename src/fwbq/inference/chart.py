@@ -10,7 +10,7 @@ from scipy.special import ndtri
 
 from .. import _validate
 from .._whitening import Whitening
-from ..designs.qmc import scrambled_engine
+from ..designs.qmc import sobol_points
 from ..measures import Empirical, Gaussian, Measure, as_prior
 from .mixture import Mixture
 from .nodes import LogJoint, Nodes, adapted, resample
@@ -74,9 +74,7 @@ class Chart(ABC):
 
     def first(self, size: int, rng: np.random.Generator) -> Array:
         """Return `size` points spread where the prior, or the start, is."""
-        sobol = scrambled_engine("sobol", self.dim, rng)
-        # A power of two at least, which keeps the points balanced; the first ones are those of any larger number.
-        u = sobol.random(2 ** max(1, int(np.ceil(np.log2(max(size, 2))))))[:size]
+        u = sobol_points(self.dim, size, rng)
         return self._spread(ndtri(np.clip(u, 1e-12, 1.0 - 1e-12)))
 
     def _spread(self, normal: Array) -> Array:
@@ -268,9 +266,7 @@ class Standardised(Chart):
 
     def first(self, size: int, rng: np.random.Generator) -> Array:
         """Return `size` points spread under the prior."""
-        sobol = scrambled_engine("sobol", self.prior.uniform_dim, rng)
-        u = sobol.random(2 ** max(1, int(np.ceil(np.log2(max(size, 2))))))[:size]
-        return self.from_user(self.prior.from_uniform(u))
+        return self.from_user(self.prior.from_uniform(sobol_points(self.prior.uniform_dim, size, rng)))
 
 
 class NoPrior(Chart):

@@ -339,8 +339,8 @@ class GradientWay:
 
     # Concluding
 
-    def conclude(self, data: Data, *, complete: bool = True) -> Evidence:
-        """Return the evidence, or what is wrong with it, given all points."""
+    def conclude(self, data: Data, *, complete: bool = True, rough: bool = False) -> Evidence:
+        """Return the evidence, or what is wrong with it, given all points; draws are judged in one way only."""
         known = data.evaluated
         skipped, budget = int(data.failed.sum()), self.settings.n
         if not known.positive.any():

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._frozen import readonly
-from ..designs.qmc import scrambled_engine
+from ..designs.qmc import sobol_points
 from .mixture import Mixture, lower_root
 from .tuning import TUNING
 
@@ -135,7 +135,7 @@ def _named(seed: np.random.SeedSequence) -> tuple[Any, tuple[int, ...]]:
 def _sobol(dim: int, size: int, entropy: Any, spawn_key: tuple[int, ...]) -> Array:
     """Return the first points of a scrambled Sobol sequence; models that are compared have the same seeds."""
     generator = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=spawn_key))
-    return readonly(scrambled_engine("sobol", dim, generator).random(size))
+    return readonly(sobol_points(dim, size, generator))
 
 
 def draw(log_joint: LogJoint, proposal: Mixture, size: int, replicates: int, seed: np.random.SeedSequence) -> Nodes:

@@ -150,7 +150,7 @@ class EvidenceRun:
         self._data = Data.nothing(chart)
         self._batch: Batch | None = None
         self._ended: str | None = None
-        self._answer: tuple[tuple[int, int], Evidence] | None = None  # the last one, by values and failures
+        self._answer: tuple[tuple[int, int, bool], Evidence] | None = None  # the last one, by values and failures
 
     def __repr__(self) -> str:
         end = f"; {self.ended}" if self.ended is not None else ""
@@ -389,7 +389,7 @@ class EvidenceRun:
     # The result
 
     @one_blas_thread
-    def result(self, reason: Reason | None = None, *, tol: float | None = None) -> Evidence:
+    def result(self, reason: Reason | None = None, *, tol: float | None = None, rough: bool = False) -> Evidence:
         """Return the evidence given all values told so far.
 
         Parameters
@@ -398,9 +398,12 @@ class EvidenceRun:
             Why the run ended, as the caller knows it.
         tol : float, optional
             The tolerance that was asked for, for the words of the status.
+        rough : bool
+            Whether the few nodes are enough by which points are chosen, as for a model that cannot win a comparison. It
+            takes half of the time; what the sum over few nodes leaves open is a part of the error.
         """
         with self._lock:
-            return self._current().ending(reason, tol)
+            return self._current(rough=rough).ending(reason, tol)
 
     def release(self) -> None:
         """Forget the result that was computed last, most of whose memory are its nodes; `result` computes it anew.
@@ -419,14 +422,14 @@ class EvidenceRun:
         with self._lock:
             self._answer = None
 
-    def _current(self) -> Evidence:
+    def _current(self, *, rough: bool) -> Evidence:
         """Return the evidence given all values, computed once for each number of them and of failures."""
-        state = self.n_evaluations, int(self._data.failed.sum())
+        state = self.n_evaluations, int(self._data.failed.sum()), rough
         if self._answer is None or self._answer[0] != state:
             if not state[0]:
                 raise ValueError("no log likelihood is known yet: call `ask` and `tell` first")
             # The values of a batch count even while other points of it are still being evaluated.
-            self._answer = state, self._way.conclude(self._data, complete=self._batch is None)
+            self._answer = state, self._way.conclude(self._data, complete=self._batch is None, rough=rough)
         return self._answer[1]
 
 

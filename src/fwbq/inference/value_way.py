@@ -320,12 +320,21 @@ class ValueWay:
 
     # Concluding
 
-    def conclude(self, data: Data, *, complete: bool = True) -> Evidence:
-        """Return the evidence, or what is wrong with it, given all points; `complete` if no point waits for a value."""
+    def conclude(self, data: Data, *, complete: bool = True, rough: bool = False) -> Evidence:
+        """Return the evidence, or what is wrong with it, given all points.
+
+        Parameters
+        ----------
+        data : Data
+        complete : bool
+            Whether no point waits for a value.
+        rough : bool
+            Whether the nodes by which points are chosen are enough.
+        """
         known = data.evaluated
         skipped, budget = int(data.failed.sum()), self.settings.n
         surrogate = self._fit(known, keep=complete) if known.positive.any() else None
-        quadrature = None if surrogate is None else self._posterior(surrogate, data)
+        quadrature = None if surrogate is None else self._posterior(surrogate, data, rough=rough)
         posterior: SurrogatePosterior | JudgedPosterior | None = quadrature
         total = self.chart.total(known.z, known.values)
         modes: tuple[FoundMode, ...] = ()
@@ -376,14 +385,14 @@ class ValueWay:
         # What two surrogates that do not know say differently is open.
         return replace(judged, terms=replace(judged.terms, starts=max(judged.terms.starts, change))), Reason.UNSEEN
 
-    def _posterior(self, surrogate: Surrogate, data: Data) -> SurrogatePosterior:
-        """Return the posterior on many nodes, with what its error is made of."""
+    def _posterior(self, surrogate: Surrogate, data: Data, *, rough: bool) -> SurrogatePosterior:
+        """Return the posterior on many nodes, or on the few that there are, with what its error is made of."""
         known, seed, parts = data.evaluated, self.settings.seed, self.settings.parts
-        n = len(known)
-        nodes = surrogate.final_nodes(
-            *(TUNING.sizes.some if self.settings.quick else TUNING.sizes.many), seed("nodes", n)
-        )
-        terms = assess(surrogate, nodes, self.inflation, seed("signs", n))
+        n, sizes = len(known), TUNING.sizes
+        many = sizes.some if self.settings.quick else sizes.many
+        nodes = surrogate.nodes if rough else surrogate.final_nodes(*many, seed("nodes", n))
+        pairs = sizes.rough if rough else sizes.pairs
+        terms = assess(surrogate, nodes, self.inflation, seed("signs", n), pairs)
         case = Case(data, self.climbs, self.probes, surrogate, nodes, terms.surrogate)
         doubts = {each.sentence: each.doubt(case) for each in DOUBTS if each.name in parts}
         unseen = float(np.sqrt(sum(value**2 for value in doubts.values())))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._reason import Reason
 from ..designs import QMC, SBQ, Design, PointSet, made_design
-from ..designs.qmc import scrambled_engine
+from ..designs.qmc import sobol_points
 from ..designs.refinement import bayes_weights, descend
 from ..embeddings import Embedding, embed
 from ..kernels import ExpQuad, Sum
@@ -110,7 +110,9 @@ def next_points(
         candidates = np.unique(measure.points, axis=0)
         first = known[:0]
     else:
-        candidates = measure.from_uniform(_sobol(measure.uniform_dim, max(CANDIDATES, 4 * n), seed))
+        candidates = measure.from_uniform(
+            sobol_points(measure.uniform_dim, max(CANDIDATES, 4 * n), np.random.default_rng(seed))
+        )
         first = np.concatenate([wanted, witnesses(measure, len(known), n, seed)])[:n]
         first = first[~np.array([bool((known == point).all(axis=1).any()) for point in first], dtype=bool)]
     there = np.concatenate([known, first])
@@ -158,7 +160,9 @@ def filling(
     The arguments are those of `next_points`; `rough` is the embedding of the rough kernel.
     """
     measure = rough.measure
-    candidates = measure.from_uniform(_sobol(measure.uniform_dim, max(CANDIDATES, 4 * n), seed))
+    candidates = measure.from_uniform(
+        sobol_points(measure.uniform_dim, max(CANDIDATES, 4 * n), np.random.default_rng(seed))
+    )
     design = SBQ(rough, candidates, rng=0, prior_mean=prior_mean, known=known)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that a design has ended is said in the status
@@ -212,11 +216,10 @@ def _faces(measure: Measure) -> NDArray[np.intp]:
     return np.array(faces, dtype=np.intp).reshape(-1, 2)
 
 
-def _sobol(dim: int, n: int, seed: np.random.SeedSequence) -> FloatArray:
-    """Return n scrambled Sobol points of the unit cube."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # they lose balance when n is not a power of two
-        return np.asarray(scrambled_engine("sobol", dim, np.random.default_rng(seed)).random(n))
+def _candidates(measure: Measure, n: int, seed: np.random.SeedSequence) -> FloatArray:
+    """Return the points among which n are chosen."""
+    u = sobol_points(measure.uniform_dim, max(CANDIDATES, 4 * n), np.random.default_rng(seed))
+    return measure.from_uniform(u)
 
 
 def _fresh(design: Design | PointSet, known: FloatArray, n: int) -> tuple[FloatArray, Reason | None, str]:

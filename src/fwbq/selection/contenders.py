@@ -17,6 +17,7 @@ from ..kernels import Kernel, Stationary
 from ..posterior import AnyAmplitude
 from .evidence import Evidences
 from .family import Evaluate, ModelFamily, check_evaluated, log_integrands
+from .runner import Runner
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -82,7 +83,7 @@ class Verdict:
         return cls(evidence.log_evidence, evidence.scale, evidence.sd, evidence.success, evidence.remark)
 
 
-class Contenders:
+class Contenders(Runner):
     """A family of models whose points are chosen for each of them, and evaluated together.
 
     Models under one prior begin with the same spread points; then every model climbs and refines on its own. The points
@@ -99,7 +100,13 @@ class Contenders:
         As for `EvidenceRun`, of models without gradients.
     seed : int
         Of the runs.
+    rough : bool
+        Whether models are known roughly, in half of the time, until `refine` names them: most of many models are far
+        from winning.
     """
+
+    family: ModelFamily
+    each_alone = True
 
     def __init__(
         self,
@@ -110,10 +117,10 @@ class Contenders:
         amplitude: AnyAmplitude,
         design: Callable[..., Any] | None,
         seed: int,
+        *,
+        rough: bool = False,
     ) -> None:
-        self.family: ModelFamily = family
-        self.slots = np.arange(first, first + len(family.names))
-        self.active = np.arange(len(family.names))
+        super().__init__(family, first)
         options: dict[str, Any] = {"n": n, "rng": seed, "quick": True}
         if not family.gradient:
             if n > MOST_FITTED:
@@ -121,8 +128,8 @@ class Contenders:
             options |= {"kernel": kernel, "amplitude": amplitude, "design": design}
         self._runs = [model.run(**options) for model in family.models]
         self._asked = np.zeros(len(family.names), dtype=np.intp)
-        self._verdicts: dict[int, tuple[int, Verdict]] = {}  # by model: its points, and what they say
-        self._resting: IntArray | None = None  # all in contention, while some of them rest
+        self._rough = np.full(len(family.names), rough)
+        self._verdicts: dict[int, tuple[tuple[int, bool], Verdict]] = {}  # by model: points, whether roughly, what
 
     def counts(self) -> IntArray:
         """Return the evaluations of each model so far."""
@@ -190,13 +197,19 @@ class Contenders:
 
     def _verdict(self, j: int) -> Verdict:
         """Return what is known of the evidence of a model, computed once for each number of its points."""
-        run, asked = self._runs[j], int(self._asked[j])
+        run, state = self._runs[j], (int(self._asked[j]), bool(self._rough[j]))
         known = self._verdicts.get(j)
-        if known is None or known[0] != asked:
+        if known is None or known[0] != state:
             check_evaluated(run.n_evaluations, self.family.names[j])
-            known = self._verdicts[j] = asked, Verdict.of(run.result())
+            known = self._verdicts[j] = state, Verdict.of(run.result(rough=state[1]))
             run.release()  # of 1.4 MB that a model takes, 1.2 are nodes of its result
         return known[1]
+
+    def refine(self, which: NDArray[np.bool_]) -> bool:
+        """Let models be known better than roughly from now on; return whether that changes any in contention."""
+        named = which[self.slots] & self._rough
+        self._rough[named] = False
+        return bool(named[self.active].any())
 
     def remarks(self) -> dict[Hashable, str]:
         """Return what seems to be wrong with the values of models in contention."""
@@ -212,23 +225,12 @@ class Contenders:
         return Evidences(np.full(m, "log", dtype="<U8"), centre, scale, np.full(m, DF), np.zeros(m))
 
     def rest(self, but: NDArray[np.bool_]) -> int:
-        """Let all models rest in the next round but some of those in contention; return how many will not.
-
-        Parameters
-        ----------
-        but : (all models,) array of bool
-            Which are to be evaluated.
-        """
+        """Let all models rest in the next round but some of those in contention; return how many will not."""
         self._resting = self.active
         self.active = np.array(
             [j for j in self.active if but[self.slots[j]] and not self._runs[j].ended], dtype=np.intp
         )
         return len(self.active)
-
-    def resume(self) -> None:
-        """End the rest of the models in contention."""
-        if self._resting is not None:
-            self.active, self._resting = self._resting, None
 
     def drop(self, keep: NDArray[np.bool_], score: Array) -> None:
         """Leave out the models that are not to be kept, but for those whose evidence is not known well enough."""

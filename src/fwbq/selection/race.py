@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -25,6 +25,7 @@ from .label import label
 from .linear_process import LinearDoubts
 from .map_probability import leader, map_probabilities
 from .options import LEAST, NEVER, Options
+from .runner import Runner
 from .shared import Block, Shared
 from .stage import Stage
 
@@ -36,7 +37,8 @@ _log = logging.getLogger(__name__)
 _OUT = 1e-4
 #: Points before which no model is dropped and no decision taken: ten say too little about how smooth a likelihood is.
 _DECIDE = 20
-#: Models from which on the rounds before that are not noted; with fewer, what they say is shown, and helps a forecast.
+#: Models from which on the rounds before that are not noted, and those far from winning are known roughly only; with
+#: fewer, what such rounds say is shown, and helps a forecast.
 _MANY = 100
 #: Draws from which the 95 % interval of a probability is read: its ends have a standard error of 6 % of half its width.
 _DRAWS = 500
@@ -186,7 +188,7 @@ class Race:
 
         Of many models with points of their own it is not: the posteriors would be a third of the time of the race.
         """
-        return len(self.names) < _MANY or not all(isinstance(runner, Contenders) for runner in self.runners)
+        return len(self.names) < _MANY or not all(runner.each_alone for runner in self.runners)
 
     def _extend(self, size: int, how: Evaluation) -> list[int]:
         """Bring the models in contention to `size` points; return the evaluations of each family."""
@@ -195,14 +197,23 @@ class Race:
         self.size = size
         return taken
 
+    def _take_in(self, runners: Iterable[Runner]) -> None:
+        """Take in what runners know of their models in contention."""
+        for runner in runners:
+            self.evidences = self.evidences.put(runner.slots[runner.active], runner.posteriors())
+
     def _note(self, size: int, taken: Sequence[int]) -> None:
         """Note the state after a round, given the evaluations that it took of each family."""
         contenders = sum(len(runner.active) for runner in self.runners)
-        for runner, new in zip(self.runners, taken, strict=True):
-            if new:
-                self.evidences = self.evidences.put(runner.slots[runner.active], runner.posteriors())
-            runner.resume()
+        self._take_in([runner for runner, new in zip(self.runners, taken, strict=True) if new])
         chances = map_probabilities(self.evidences, self.log_prior)
+        near = _contention(self.evidences, self.log_prior, leader(chances, self._score), self.options.tol)
+        rough = [runner for runner in self.runners if runner.refine(near)]
+        if rough:
+            self._take_in(rough)
+            chances = map_probabilities(self.evidences, self.log_prior)
+        for runner in self.runners:
+            runner.resume()
         best = leader(chances, self._score)
         self.history.append(Stage(size, self._spent, contenders, self.evidences, best, float(chances[best])))
         _log.info(
@@ -215,7 +226,7 @@ class Race:
         self._end = self._budget_end
         last = self.history[-1]
         decided = _decided(self.evidences, self.log_prior, last.best, last.map_probability, self.options)
-        if decided and not any(isinstance(runner, Shared) and runner.unknown().any() for runner in self.runners):
+        if decided and not any(runner.unknown().any() for runner in self.runners):
             return self._stop(decided)
         if not taken:
             self._end = Reason.EXHAUSTED, "the designs have no further points"
@@ -233,7 +244,7 @@ class Race:
         self._end = Reason.NOT_REACHED, decided
         return self.options.race and not sum([runner.rest(blank) for runner in self.runners])
 
-    def _drop(self, runners: Sequence[Shared | Contenders], best: int) -> None:
+    def _drop(self, runners: Sequence[Runner], best: int) -> None:
         keep = _contention(self.evidences, self.log_prior, best, self.options.tol)
         for runner in runners:
             runner.drop(keep, self._score)
@@ -246,7 +257,7 @@ class Race:
         reason, status = self._why(best)
         _warn_of_linear(self.runners, self.names, best)
         for runner in self.runners:
-            for name, remark in (runner.remarks() if isinstance(runner, Contenders) else {}).items():
+            for name, remark in runner.remarks().items():
                 _warnings.warn(f"model {name!r}: {remark}")
         skipped = sum(runner.n_skipped for runner in self.runners)
         if skipped:
@@ -271,27 +282,29 @@ class Race:
         return reason, status
 
 
-def _worst_case_errors(runners: Sequence[Shared | Contenders]) -> dict[str, Any]:
+def _worst_case_errors(runners: Sequence[Runner]) -> dict[str, Any]:
     """Return the errors of the rules of linear processes, as a setting, where there are any."""
-    errors = {f"d = {runner.family.measure.dim}": runner.errors for runner in runners if isinstance(runner, Shared)}
+    sharing = [runner for runner in runners if not runner.each_alone]
+    errors = {f"d = {runner.family.measure.dim}": runner.errors for runner in sharing}
     return {"mmd": errors} if any(errors.values()) else {}
 
 
-def _runners(grouped: Sequence[Family], options: Options, spread: int | None) -> list[Shared | Contenders]:
+def _runners(grouped: Sequence[Family], options: Options, spread: int | None) -> list[Runner]:
     """Return what evaluates the models of each family: at points of each model's own, or at shared ones."""
     process = (options.process_kernel, options.process_amplitude, options.design, options.seed)
-    runners: list[Shared | Contenders] = []
+    runners: list[Runner] = []
+    many = sum(len(family.names) for family in grouped) >= _MANY
     first = 0
     for family in grouped:
         if options.evidence == "log" and isinstance(family, ModelFamily) and family.coordinates is None:
-            runners.append(Contenders(family, first, options.sizes[-1], *process))
+            runners.append(Contenders(family, first, options.sizes[-1], *process, rough=many))
         else:
             runners.append(Shared(family, first, options.evidence, *process, spread))
         first += len(family.names)
     return runners
 
 
-def _blank(evidences: Evidences, log_prior: Array, runners: Sequence[Shared | Contenders]) -> NDArray[np.bool_]:
+def _blank(evidences: Evidences, log_prior: Array, runners: Sequence[Runner]) -> NDArray[np.bool_]:
     """Return of which models nothing is known that could decide: zero at every point, but not by the prior, (m,).
 
     Of models that resemble each other, the others say that such a likelihood is small.
@@ -308,7 +321,7 @@ def _unknown_words(names: Sequence[Hashable], which: NDArray[np.bool_]) -> str:
     )
 
 
-def _affordable(runners: Sequence[Shared | Contenders], size: int, spent: int, limit: int | None) -> tuple[int, bool]:
+def _affordable(runners: Sequence[Runner], size: int, spent: int, limit: int | None) -> tuple[int, bool]:
     """Return the size of a round that the total budget allows, and whether it had to be cut."""
     if limit is None:
         return size, False
@@ -318,7 +331,7 @@ def _affordable(runners: Sequence[Shared | Contenders], size: int, spent: int, l
     return most, most < size
 
 
-def _refuse_budget(budget: int | None, runners: Sequence[Shared | Contenders]) -> None:
+def _refuse_budget(budget: int | None, runners: Sequence[Runner]) -> None:
     count = sum(len(runner.active) for runner in runners)
     raise ValueError(
         f"`budget` must be at least {LEAST * count}, which is {LEAST} evaluations for each of {count} models, got "
@@ -326,16 +339,15 @@ def _refuse_budget(budget: int | None, runners: Sequence[Shared | Contenders]) -
     )
 
 
-def _warn_of_linear(runners: Sequence[Shared | Contenders], names: tuple[Hashable, ...], best: int) -> None:
+def _warn_of_linear(runners: Sequence[Runner], names: tuple[Hashable, ...], best: int) -> None:
     """Warn of the models whose evidence a linear process cannot tell, or whose error it understates.
 
     Of models that resemble each other, hundreds of which cannot win, only the leading one is looked at.
     """
     doubts = LinearDoubts.none(len(names))
     for runner in runners:
-        if isinstance(runner, Shared):
-            which = np.flatnonzero(runner.slots == best) if runner.family.alike else np.arange(len(runner.slots))
-            doubts = doubts.put(runner.slots[which], runner.doubts.take(which))
+        which = np.flatnonzero(runner.slots == best) if runner.family.alike else np.arange(len(runner.slots))
+        doubts = doubts.put(runner.slots[which], runner.doubts.take(which))
     remedy = 'use `evidence="log"`'
     if doubts.few.any():
         points = doubts.carried[doubts.few]

@@ -19,9 +19,10 @@ from .coordinates import Coordinates, LogScale, Standard
 from .evidence import Evidences
 from .family import Evaluate, Family, check_evaluated, log_integrands
 from .leaders import telling_nodes
-from .linear_process import LinearDoubts, carried, linear_doubts, linear_evidences
+from .linear_process import carried, linear_doubts, linear_evidences
 from .log_process import LogProcess, fitted
 from .nodes import Nodes, nodes
+from .runner import Runner
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -67,7 +68,7 @@ class Block:
         return log_integrands(self.family, x, self.which)
 
 
-class Shared:
+class Shared(Runner):
     """A family of models on one design: its points, the values so far, the posteriors.
 
     Parameters
@@ -86,6 +87,8 @@ class Shared:
         one kernel and the log process. By default all are of the design.
     """
 
+    each_alone = False
+
     def __init__(
         self,
         family: Family,
@@ -97,8 +100,7 @@ class Shared:
         seed: int,
         spread: int | None = None,
     ) -> None:
-        self.family = family
-        self.slots = np.arange(first, first + len(family.names))
+        super().__init__(family, first)
         self.coordinates: Coordinates = family.coordinates or Standard(family.measure)
         self.design: _Design = Spread(family.measure, self.coordinates)
         if design is not None:
@@ -107,20 +109,18 @@ class Shared:
         self.evidence = evidence
         self.kernel = kernel
         self.amplitude = amplitude
-        self.active = np.arange(len(family.names))
         self.values = np.empty((0, len(family.names)))
         usual = evidence == "log" and family.alike and design is None and isinstance(self.coordinates, LogScale)
         self._spread = spread if usual else None
         self._asked = np.empty((0, family.measure.dim))
         self._has_values = np.empty(0, dtype=bool)  # for each point asked for
-        #: Evaluations that failed; where one model fails at a point, those of all models in contention count.
-        self.n_skipped = 0
-        #: Under the linear process: what speaks against it, for each model, when it was last evaluated.
-        self.doubts = LinearDoubts.none(len(family.names))
-        #: Under the linear process: number of points and worst-case error of the rule, after each round.
-        self.errors: list[tuple[int, float]] = []
+        self._n_skipped = 0
         self._nodes: Nodes | None = None
-        self._resting: IntArray | None = None  # all in contention, while they rest
+
+    @property
+    def n_skipped(self) -> int:
+        """Evaluations that failed; where one model fails at a point, those of all models in contention count."""
+        return self._n_skipped
 
     def missing(self, n: int) -> int:
         """Return how many evaluations bring the models in contention to n points each."""
@@ -168,7 +168,7 @@ class Shared:
         self.values = np.vstack([self.values, fresh])
         self._asked = np.vstack([self._asked, new])
         self._has_values = np.concatenate([self._has_values, kept])
-        self.n_skipped += int(np.sum(~kept)) * len(self.active)
+        self._n_skipped += int(np.sum(~kept)) * len(self.active)
         check_evaluated(len(self.values), self.family.names[self.active[0]])
         return int(len(new) * len(self.active))
 
@@ -176,21 +176,11 @@ class Shared:
         """Let the models rest in the next round, unless some in contention are not to; return how many are not.
 
         On shared points the models are evaluated together.
-
-        Parameters
-        ----------
-        but : (all models,) array of bool
-            Which are to be evaluated.
         """
         wanted = int(np.sum(but[self.slots[self.active]]))
         if not wanted:
             self._resting, self.active = self.active, self.active[:0]
         return wanted
-
-    def resume(self) -> None:
-        """End the rest of the models in contention."""
-        if self._resting is not None:
-            self.active, self._resting = self._resting, None
 
     def drop(self, keep: NDArray[np.bool_], score: Array) -> None:
         """Leave out the models that are not to be kept, but for the best of them where length-scales are shared."""
@@ -209,7 +199,7 @@ class Shared:
         A linear process learns nothing of their evidence from such values, whatever its width says.
         """
         if self.evidence != "linear":
-            return np.zeros(len(self.active), dtype=bool)
+            return super().unknown()
         return np.asarray(carried(self.values[:, self.active]) < CARRIED)
 
     def posteriors(self) -> Evidences:

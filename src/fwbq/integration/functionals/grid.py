@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from ...designs.qmc import sobol_points
 from ...measures import Measure
-from .nodes import balanced, cube_points, normal_points
+from .nodes import balanced, normal_points
 
 FloatArray = NDArray[np.float64]
 
@@ -84,5 +85,5 @@ def line_nodes(measure: Measure, size: int, blocks: int) -> tuple[list[FloatArra
 
     They are the same in every call, and are given in coordinates in which the measure is standard normal.
     """
-    cubes = [cube_points(measure.dim, size, np.random.default_rng([5, block])) for block in range(blocks)]
+    cubes = [sobol_points(measure.dim, size, np.random.default_rng([5, block])) for block in range(blocks)]
     return [normal_points(u) for u in cubes], [balanced(measure, u) for u in cubes]

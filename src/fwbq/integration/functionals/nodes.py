@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from math import factorial
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import eval_hermitenorm, eval_legendre, ndtri
 
-from ...designs.qmc import scrambled_engine
+from ...designs.qmc import sobol_points
 from ...measures import Empirical, Measure
 
 FloatArray = NDArray[np.float64]
@@ -77,7 +76,7 @@ def spread_nodes(measure: Measure, size: int, groups: int, seed: int = 0) -> Nod
 
 def _block(measure: Measure, size: int, seed: np.random.SeedSequence) -> tuple[FloatArray, FloatArray]:
     generator = np.random.default_rng(seed)
-    u = cube_points(measure.uniform_dim, size, generator)
+    u = sobol_points(measure.uniform_dim, size, generator)
     try:
         return measure.from_uniform(u), balanced(measure, u)
     except NotImplementedError:
@@ -128,13 +127,6 @@ def _polynomials(measure: Measure, u: FloatArray) -> FloatArray:
     degrees = [(0, 0), (0, 1), (1, 0), (1, 1), (0, 2), (2, 0)]
     pairs = [columns[i][a] * columns[j][b] for i in range(d) for j in range(i) for a, b in degrees]
     return np.column_stack([np.ones(q), *singles, *pairs])
-
-
-def cube_points(dim: int, size: int, generator: np.random.Generator) -> FloatArray:
-    """Return scrambled Sobol points of the unit cube, (size, dim)."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # they lose balance when the size is not a power of two
-        return np.asarray(scrambled_engine("sobol", dim, generator).random(size))
 
 
 def normal_points(u: FloatArray) -> FloatArray:

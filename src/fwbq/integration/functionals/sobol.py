@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from ... import _html
 from ..._threads import one_blas_thread
+from ...designs.qmc import sobol_points
 from ...measures import Measure
 from ...posterior import Estimate
 from ..fitted import Conditioned, FittedProcess
 from .exact import ExactEffects
 from .grid import FINE_PLACES, PLACES, Lines, line_nodes, lines_along, places_along
-from .nodes import cube_points, normal_points
+from .nodes import normal_points
 from .paths import Bundle
 from .sampled import Sampled
 from .statistics import variance
@@ -319,7 +320,7 @@ def _expected(member: Conditioned, process: FittedProcess, measure: Measure) -> 
     V: E c(x, x) - E c(x, y),  first: E c(x, x_i y) - E c(x, y),  total: E c(x, x) - E c(x, y_i x).
     """
     d = measure.dim
-    both = normal_points(cube_points(2 * d, _PAIRS, np.random.default_rng(8)))
+    both = normal_points(sobol_points(2 * d, _PAIRS, np.random.default_rng(8)))
     x, y = both[:, :d], both[:, d:]
     u = process.natural(measure.from_normal(x))
     at = member.predict(u)

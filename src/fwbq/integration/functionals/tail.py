@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, logsumexp
 
+from ...designs.qmc import sobol_points
 from ...measures import Empirical, Measure
 from ..fitted import FittedProcess
-from .nodes import Nodes, cube_points, normal_points
+from .nodes import Nodes, normal_points
 
 FloatArray = NDArray[np.float64]
 
@@ -48,7 +49,7 @@ class _Mixture:
         By eight blocks of 1024 the probability that a sum of Gaussian inputs exceeds 1.7 to 5 standard deviations is
         off by 0.1, 0.7 and 1.5 % of itself for one, two and six inputs, by independent points by 0.7, 1.0 and 2.0 %.
         """
-        u = cube_points(1 + self.means.shape[1], size, generator)
+        u = sobol_points(1 + self.means.shape[1], size, generator)
         which = np.minimum(np.searchsorted(np.cumsum(self.shares), u[:, 0], side="right"), len(self.shares) - 1)
         return np.asarray(self.means[which] + np.einsum("nij,nj->ni", self.roots[which], normal_points(u[:, 1:])))
 
