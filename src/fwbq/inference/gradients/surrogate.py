@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..._whitening import Whitening
 from ..tuning import TUNING
 from .process import GradientKernel, GradientProcess
+from .reach import Reach
 
 Array = NDArray[np.float64]
 
@@ -85,6 +86,8 @@ class GradientSurrogate:
     axes : (d, d) array
         The kernel's coordinates are u times this.
     process : GradientProcess
+    reach : Reach
+        How far from its points the process is believed.
     base : Whitening
         The whitening it was given, of the posterior itself.
     shape : Shape
@@ -99,6 +102,7 @@ class GradientSurrogate:
     steep: float
     axes: Array
     process: GradientProcess
+    reach: Reach
     base: Whitening
     shape: Shape
     numbers: NDArray[np.intp]
@@ -126,7 +130,8 @@ class GradientSurrogate:
         process = replace(process, log_likelihood=process.log_likelihood - len(values) * float(np.sum(np.log(stretch))))
         steep = (np.sqrt(d) + TUNING.judge.radius) / wide
         radius = max(steep, float(np.quantile(np.linalg.norm(u, axis=1), 0.9)))
-        return cls(whitening, level, constant, radius, float(steep), A, process, base, shape, data.numbers[rows])
+        reach = Reach.of(whitening, A, process.places, kernel.length, process.amplitude)
+        return cls(whitening, level, constant, radius, float(steep), A, process, reach, base, shape, data.numbers[rows])
 
     def __call__(self, z: Array, weights: Array | None = None) -> Array:
         """Return the log density at points z (m, d), (m,); for weights (N, k) of the process, (m, k)."""
@@ -143,7 +148,8 @@ class GradientSurrogate:
             bend = np.clip((out[far] - 2.0 * first + second) / h**2, -self.most_bent, 0.0)
             beyond = r[far] - self.radius if weights is None else (r[far] - self.radius)[:, None]
             out[far] += slope * beyond + 0.5 * bend * beyond**2
-        return np.asarray(np.minimum(out, TUNING.judge.cap) + self.level)
+        fall = self.reach.fall(z)
+        return np.asarray(np.minimum(out, TUNING.judge.cap) + self.level - (fall if weights is None else fall[:, None]))
 
     @property
     def most_bent(self) -> float:
