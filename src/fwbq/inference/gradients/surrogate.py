@@ -81,8 +81,6 @@ class GradientSurrogate:
     constant : float
     radius : float
         Within which the process is believed, in whitened coordinates.
-    steep : float
-        Least slope with which the surrogate falls beyond the radius.
     axes : (d, d) array
         The kernel's coordinates are u times this.
     process : GradientProcess
@@ -99,7 +97,6 @@ class GradientSurrogate:
     level: float
     constant: float
     radius: float
-    steep: float
     axes: Array
     process: GradientProcess
     reach: Reach
@@ -128,10 +125,9 @@ class GradientSurrogate:
         along = None if slopes is None else slopes @ axes / stretch
         process = GradientProcess.fit(kernel, u @ A, left - constant, along, numbers.noise, numbers.dense_rows)
         process = replace(process, log_likelihood=process.log_likelihood - len(values) * float(np.sum(np.log(stretch))))
-        steep = (np.sqrt(d) + TUNING.judge.radius) / wide
-        radius = max(steep, float(np.quantile(np.linalg.norm(u, axis=1), 0.9)))
+        radius = max((np.sqrt(d) + numbers.radius) / wide, float(np.quantile(np.linalg.norm(u, axis=1), 0.9)))
         reach = Reach.of(whitening, A, process.places, kernel.length, process.amplitude)
-        return cls(whitening, level, constant, radius, float(steep), A, process, reach, base, shape, data.numbers[rows])
+        return cls(whitening, level, constant, radius, A, process, reach, base, shape, data.numbers[rows])
 
     def __call__(self, z: Array, weights: Array | None = None) -> Array:
         """Return the log density at points z (m, d), (m,); for weights (N, k) of the process, (m, k)."""
@@ -150,6 +146,11 @@ class GradientSurrogate:
             out[far] += slope * beyond + 0.5 * bend * beyond**2
         fall = self.reach.fall(z)
         return np.asarray(np.minimum(out, TUNING.judge.cap) + self.level - (fall if weights is None else fall[:, None]))
+
+    @property
+    def steep(self) -> float:
+        """Least slope beyond the radius: with d / r the mass of shells of radius r does not grow outwards."""
+        return len(self.whitening.centre) / self.radius
 
     @property
     def most_bent(self) -> float:
