@@ -70,8 +70,8 @@ class GradientSurrogate:
     r"""The log density :math:`g(z) = g_{max} + c - |u|^2 / 2 + r(u)`, with u whitened coordinates and r a process.
 
     Beyond a radius g goes on with the slope and curvature that it has there, and it is never more than
-    `JudgeNumbers.cap` above the largest value seen. Where its mass would lie away from all points the process is lowered
-    there (`Reach`): no mass is believed in where nothing was evaluated.
+    `JudgeNumbers.cap` above the largest value seen. Where its mass would lie away from all points the process is
+    lowered there (`Reach`): no mass is believed in where nothing was evaluated.
 
     Attributes
     ----------
