@@ -182,7 +182,7 @@ class GradientProcess:
     @property
     def amplitude(self) -> float:
         """The amplitude of greatest likelihood."""
-        return float(np.sqrt(max(self.known @ self.weights, 0.0) / len(self.known)))
+        return float(np.sqrt(max(float(self.known @ self.weights), 0.0) / len(self.known)))
 
     def _rows(self, points: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return the rows of the values and gradients at some of the points."""

@@ -59,7 +59,7 @@ class Reach:
         numbers = TUNING.judge
         K = _covariance(places, places, length)
         K.flat[:: len(K) + 1] += numbers.noise
-        inverse = np.linalg.inv(K)
+        inverse = np.asarray(np.linalg.inv(K), dtype=float)
         without = np.sqrt(np.clip(1.0 / np.diagonal(inverse), 0.0, 1.0))
         usual = float(np.quantile(without, numbers.usual))
         return cls(whitening, axes, places, length, inverse, usual, amplitude)
