@@ -25,7 +25,7 @@ help:
 	@echo "make calibration  the calibration study of docs/calibration.md"
 	@echo "make kinetics     the study of kinetic models on a stranger's data of docs/selection.md; QUICK=1 for ten data sets"
 	@echo "make evidence     the study of log evidences of docs/evidence-study.md; QUICK=1 for a few problems"
-	@echo "make ablation     what each part of the evidence engine is worth, docs/ablation.md; QUICK=1 for one problem each"
+	@echo "make ablation     what each part of the evidence engine is worth, docs/ablation.md, of values and of gradients; QUICK=1 for one problem each"
 	@echo "make faults       faults at random places of runs, docs/faults.md: 5,000 of them; QUICK=1 for 200 in two minutes"
 	@echo "make mutants      how many small changes of the source the tests notice, docs/faults.md; QUICK=1 for ten in each room"
 	@echo "make paper        every figure of the paper, into $(OUT)/paper"
@@ -103,6 +103,7 @@ evidence: $(VENV)/.test
 
 ablation: $(VENV)/.test
 	$(BIN)/python -m studies.ablation --out $(OUT)/ablation $(if $(QUICK),--quick)
+	$(BIN)/python -m studies.gradient_ablation --out $(OUT)/gradient-ablation $(if $(QUICK),--quick)
 
 faults: $(VENV)/.test
 	$(BIN)/python -m studies.faults --out $(OUT)/faults $(if $(QUICK),--quick)

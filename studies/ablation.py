@@ -124,8 +124,6 @@ def run(
     >>> frame.without.tolist(), bool(frame.changed.any())
     (['whole engine'], False)
     """
-    import pandas as pd
-
     tasks: list[tuple[Any, ...]] = [
         (family, n, replicate, without, make)
         for replicate in range(replicates)
@@ -138,6 +136,13 @@ def run(
     else:
         with ProcessPoolExecutor(jobs) as pool:
             rows = list(pool.map(one, *zip(*tasks, strict=True), chunksize=4))
+    return compared(rows)
+
+
+def compared(rows: Sequence[dict[str, object]]) -> pd.DataFrame:
+    """Return the rows of runs as a table that says which of them differ from what the whole engine found."""
+    import pandas as pd
+
     frame = pd.DataFrame(rows)
     keys = ["family", "n", "replicate"]
     found = ["log_evidence", "sd"]
@@ -222,8 +227,8 @@ def _short(ratio: float) -> str:
     return f"{ratio:.1f}" if ratio < 100.0 else f"{ratio:.0e}"
 
 
-def markdown(frame: pd.DataFrame) -> str:
-    """Return both tables in Markdown, with the number of runs."""
+def part_table(frame: pd.DataFrame) -> str:
+    """Return the table by parts in Markdown, with the number of runs."""
     sizes = ", ".join(str(n) for n in sorted(set(frame.n)))
     count = len(set(frame.replicate))
     lines = [
@@ -240,10 +245,15 @@ def markdown(frame: pd.DataFrame) -> str:
             _short(row['ratio']), row["missed"], row["raised"], f"{row['seconds']:.0f}",
         ]  # fmt: skip
         lines.append("| " + " | ".join(str(cell) for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def markdown(frame: pd.DataFrame) -> str:
+    """Return both tables in Markdown, with the number of runs."""
     families = by_family(frame)
     shown = families[(families.needed != "") | (families.covered < 1.0) | (families.missed > 0)]
-    lines += [
-        "",
+    lines = [
+        part_table(frame),
         f"Families that need a part, or have an interval that does not hold: {len(shown)} of {len(families)}.",
         "",
         "| family | d | runs | median error | median sd | in 95 % interval | sd / error | misses | CPU s | needs |",

@@ -578,11 +578,11 @@ class JudgeNumbers:
     components: tuple[tuple[float, float, float], ...] = ((0.5, 0.0, np.inf), (0.2, 0.8, np.inf), (0.3, 2.0, 3.0))
     #: A mode with less than this share of the mass need not be known well.
     major: float = 0.1
-    #: The radius shrinks by a factor while less than this share of the nodes is effective: on a pharmacokinetic model a
-    #: process that rose away from all points had the whole mass there, 18 above the truth, until it was contained.
+    #: Where less than this share of the nodes is effective, the process is lowered by the first of these many of its
+    #: standard deviations that mends it, beyond this quantile of what they would be at each of its points without it.
     contained: float = 0.2
-    shrink: float = 0.85
-    shrinks: int = 8
+    lowered: tuple[float, ...] = (0.0, 0.5, 1.0, 2.0, 4.0)
+    usual: float = 0.9
     #: Weights are tempered until this share of the nodes carries them.
     carried: float = 0.1
     #: Nodes for the choice of draws, and points and number of Sobol sequences for the integral.

@@ -36,17 +36,18 @@ def wide_share(dim: int) -> float:
 def contained(
     surrogate: GradientSurrogate, cell: Cell, whitening: Whitening, seed: np.random.SeedSequence
 ) -> GradientSurrogate:
-    """Return the surrogate, with a radius small enough that its mass lies where points were evaluated.
+    """Return the surrogate, lowered far from its points by as little as brings its mass to where they are.
 
     A process that rises away from all points would have most of its mass there: few nodes of the mixture would then
-    carry it. The radius within which it is believed is lowered until that is not so.
+    carry it.
     """
     numbers = TUNING.judge
-    for _ in range(numbers.shrinks):
+    for lowered in numbers.lowered:
+        if lowered > surrogate.reach.lowered:
+            surrogate = replace(surrogate, reach=replace(surrogate.reach, lowered=lowered))
         nodes = draw(within(surrogate, cell), around(whitening), numbers.nodes // 4, 1, seed)
         if nodes.effective > numbers.contained:
             break
-        surrogate = replace(surrogate, radius=numbers.shrink * surrogate.radius)
     return surrogate
 
 
@@ -297,6 +298,8 @@ def judge(
     seeds = seed.spawn(4)
     numbers = TUNING.judge
     n, d = points.shape
+    # How far it is believed must not depend on the draws that judge it.
+    surrogate = replace(surrogate, reach=proposal.surrogate.reach)
     surrogate = contained(surrogate, cell, proposal.whitening, seeds[0])
     mixture = around(moments(surrogate, cell, proposal.whitening, seeds[1]))
     nodes = draw(within(surrogate, cell), mixture, *numbers.final, seeds[2])

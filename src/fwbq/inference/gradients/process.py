@@ -179,6 +179,11 @@ class GradientProcess:
         likelihood = -0.5 * len(known) * np.log(amplitude) - float(np.sum(np.log(np.diagonal(factor))))
         return cls(kernel, places, known, weights, likelihood, noise, factor)
 
+    @property
+    def amplitude(self) -> float:
+        """The amplitude of greatest likelihood."""
+        return float(np.sqrt(max(float(self.known @ self.weights), 0.0) / len(self.known)))
+
     def _rows(self, points: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return the rows of the values and gradients at some of the points."""
         n, d = self.places.shape

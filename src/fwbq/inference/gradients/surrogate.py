@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..._whitening import Whitening
 from ..tuning import TUNING
 from .process import GradientKernel, GradientProcess
+from .reach import Reach
 
 Array = NDArray[np.float64]
 
@@ -69,7 +70,8 @@ class GradientSurrogate:
     r"""The log density :math:`g(z) = g_{max} + c - |u|^2 / 2 + r(u)`, with u whitened coordinates and r a process.
 
     Beyond a radius g goes on with the slope and curvature that it has there, and it is never more than
-    `JudgeNumbers.cap` above the largest value seen: no mass is believed in where nothing was evaluated.
+    `JudgeNumbers.cap` above the largest value seen. Where its mass would lie away from all points the process is
+    lowered there (`Reach`): no mass is believed in where nothing was evaluated.
 
     Attributes
     ----------
@@ -80,11 +82,11 @@ class GradientSurrogate:
     constant : float
     radius : float
         Within which the process is believed, in whitened coordinates.
-    steep : float
-        Least slope with which the surrogate falls beyond the radius.
     axes : (d, d) array
         The kernel's coordinates are u times this.
     process : GradientProcess
+    reach : Reach
+        How far from its points the process is believed.
     base : Whitening
         The whitening it was given, of the posterior itself.
     shape : Shape
@@ -96,9 +98,9 @@ class GradientSurrogate:
     level: float
     constant: float
     radius: float
-    steep: float
     axes: Array
     process: GradientProcess
+    reach: Reach
     base: Whitening
     shape: Shape
     numbers: NDArray[np.intp]
@@ -124,9 +126,9 @@ class GradientSurrogate:
         along = None if slopes is None else slopes @ axes / stretch
         process = GradientProcess.fit(kernel, u @ A, left - constant, along, numbers.noise, numbers.dense_rows)
         process = replace(process, log_likelihood=process.log_likelihood - len(values) * float(np.sum(np.log(stretch))))
-        steep = (np.sqrt(d) + TUNING.judge.radius) / wide
-        radius = max(steep, float(np.quantile(np.linalg.norm(u, axis=1), 0.9)))
-        return cls(whitening, level, constant, radius, float(steep), A, process, base, shape, data.numbers[rows])
+        radius = max((np.sqrt(d) + numbers.radius) / wide, float(np.quantile(np.linalg.norm(u, axis=1), 0.9)))
+        reach = Reach.of(whitening, A, process.places, kernel.length, process.amplitude)
+        return cls(whitening, level, constant, radius, A, process, reach, base, shape, data.numbers[rows])
 
     def __call__(self, z: Array, weights: Array | None = None) -> Array:
         """Return the log density at points z (m, d), (m,); for weights (N, k) of the process, (m, k)."""
@@ -143,7 +145,13 @@ class GradientSurrogate:
             bend = np.clip((out[far] - 2.0 * first + second) / h**2, -self.most_bent, 0.0)
             beyond = r[far] - self.radius if weights is None else (r[far] - self.radius)[:, None]
             out[far] += slope * beyond + 0.5 * bend * beyond**2
-        return np.asarray(np.minimum(out, TUNING.judge.cap) + self.level)
+        fall = self.reach.fall(z)
+        return np.asarray(np.minimum(out, TUNING.judge.cap) + self.level - (fall if weights is None else fall[:, None]))
+
+    @property
+    def steep(self) -> float:
+        """Least slope beyond the radius: with d / r the mass of shells of radius r does not grow outwards."""
+        return len(self.whitening.centre) / self.radius
 
     @property
     def most_bent(self) -> float:

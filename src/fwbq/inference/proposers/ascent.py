@@ -347,12 +347,15 @@ def find_top(start: Array, root: Array | None, budget: int, tops: tuple[Top, ...
         except StopIteration as end:
             top: Top = end.value
         began = began or top.began
+        gained = top.value - (first[0] if first is not None else -np.inf)
         if not np.isfinite(top.value) or any(known.holds(top.place) for known in tops):
             return top
         top, least = yield from curvature(replace(top, began=began))
         spent += d
         place, root, first = top.place, top.root, (top.value, top.gradient)
-        if (top.decrement < 1.0 and least > TUNING.ascent.right) or spent + d > budget:
+        # A climb in the metric that was measured last, which gains nothing, was at the top before.
+        right = least > TUNING.ascent.right or gained < TUNING.ascent.arrived
+        if (top.decrement < 1.0 and right) or spent + d > budget:
             break
     return top
 
