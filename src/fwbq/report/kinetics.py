@@ -120,8 +120,8 @@ def _numerics(comparison: Comparison) -> str:
     own = comparison.settings.get("own_points")
     if isinstance(own, list) and own:
         said.append(
-            f"{len(own)} of the models that could be first {'has' if len(own) == 1 else 'have'} a likelihood too narrow "
-            "for the points that models share, and got points of their own"
+            "the points that models share did not settle the log evidence of all that could be first, and "
+            f"{len(own)} of them got points of their own"
         )
     if method != "log":
         said.append(

@@ -11,10 +11,13 @@ from ..inference import EvidenceRun
 from .contenders import Verdict, as_evidences
 from .evidence import Evidences
 from .family import Evaluate, check_evaluated
-from .shared import Block, Shared
+from .shared import CARRIED, Block, Shared
 
 # Standard deviation of a log evidence above which shared points are taken not to have found it: a factor of 1.6.
 _WIDE = 0.5
+# Effective points that carry a likelihood below which a model that could be first gets points of its own. With 5 to 10
+# of 200 points 93 % of 434 intervals held in units far from those of the data, with more 98 %; the errors are small.
+_FEW = 10.0
 # Points below which a run of its own knows less of a model than the shared points do.
 _LEAST = 50
 # Most models that get points of their own: each takes about half a second.
@@ -29,12 +32,11 @@ def worthwhile(models: int, n: int, spent: int, budget: int | None) -> bool:
 def unsettled(runner: Shared, evidences: Evidences, decided: bool) -> NDArray[np.bool_]:
     """Return which models of a family are not known from its shared points, (models of the family,).
 
-    Those whose likelihood fewer than three points carry, and unless all is decided those with a wide error.
+    Those whose likelihood too few points carry and, unless all is decided, those with a wide error.
     """
-    unknown = np.asarray(runner.narrow)
     if decided or not runner.shares_scales:
-        return unknown
-    return np.asarray(unknown | (evidences.take(runner.slots).log_sd > _WIDE))
+        return np.asarray(runner.carrying < CARRIED)
+    return np.asarray((runner.carrying < _FEW) | (evidences.take(runner.slots).log_sd > _WIDE))
 
 
 def own_evidence(runner: Any, slot: int, n: int, seed: int, evaluate: Evaluate) -> tuple[Evidences, int]:

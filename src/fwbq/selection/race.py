@@ -300,9 +300,7 @@ class Race:
         if skipped:
             _warnings.warn(f"log integrands failed at {skipped} of {self._spent} evaluations, which were skipped")
         points = np.maximum(self._points, np.concatenate([runner.counts() for runner in self.runners]))
-        _warn_of_wide(
-            self.names, self.evidences, self.runners, _contention(self.evidences, self.log_prior, best, None)
-        )
+        _warn_of_wide(self.names, self.evidences, self.runners, _contention(self.evidences, self.log_prior, best, None))
         own = {"own_points": [label(self.names[slot]) for slot in self.own]} if self.own else {}
         kept = self.options.remembered() | {"reason": reason.value} | own
         kept |= _worst_case_errors(self.runners) | dict(settings)

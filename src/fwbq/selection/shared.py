@@ -115,8 +115,8 @@ class Shared:
         self.values = np.empty((0, len(family.names)))
         usual = evidence == "log" and family.alike and design is None
         self._spread = spread if usual and isinstance(self.coordinates, LogScale) else None
-        #: Whether the models share length-scales that are found, on the usual points.
-        self.shares_scales = usual and kernel is None
+        #: Whether the models share length-scales that are found, and all else is as usual.
+        self.shares_scales = usual and kernel is None and amplitude == "calibrated"
         self._asked = np.empty((0, family.measure.dim))
         self._has_values = np.empty(0, dtype=bool)  # for each point asked for
         #: Evaluations that failed; where one model fails at a point, those of all models in contention count.
@@ -219,11 +219,11 @@ class Shared:
         return np.asarray(carried(self.values[:, self.active]) < CARRIED)
 
     @property
-    def narrow(self) -> NDArray[np.bool_]:
-        """Which likelihoods are too narrow for the points of models that share length-scales, (models,)."""
-        out = np.zeros(len(self.slots), dtype=bool)
+    def carrying(self) -> Array:
+        """Effective points that carry each likelihood, (models,); infinity where that is not asked."""
+        out = np.full(len(self.slots), np.inf)
         if self.shares_scales and len(self.values):
-            out[self.active] = carried(self.values[:, self.active]) < CARRIED
+            out[self.active] = carried(self.values[:, self.active])
         return out
 
     def posteriors(self) -> Evidences:
@@ -240,7 +240,7 @@ class Shared:
             places = self.coordinates.forward(points)
             if self.family.alike or isinstance(self.kernel, Kernel):
                 found = LogProcess.fit(places, values, self._nodes, self.kernel, self.amplitude).evidences
-                return found.widened(np.where(self.narrow[self.active], _UNSEEN, 0.0))
+                return found.widened(np.where(self.carrying[self.active] < CARRIED, _UNSEEN, 0.0))
             each = Evidences.empty(values.shape[1])
             for j in range(values.shape[1]):
                 one = LogProcess.fit(places, values[:, [j]], self._nodes, self.kernel, self.amplitude)
