@@ -168,7 +168,7 @@ def coverage(number: int, sizes: Sequence[int] = SIZES) -> list[dict[str, Any]]:
             **options,
         )
         where = np.array([len(name) for name in found.names])  # type: ignore[arg-type]
-        for stage in found.stages:
+        for stage in found.stages[: len(sizes)]:  # those of shared points
             error = np.abs(stage.evidences.log_median - truth)
             sd = stage.evidences.log_sd
             held = {level: _held(stage.evidences.interval(level), truth) for level in LEVELS}
@@ -381,11 +381,14 @@ def study(sets: int, races: int, workers: int = 1) -> dict[str, pd.DataFrame]:
     import pandas as pd
 
     covered = pd.DataFrame(_map(coverage, range(sets), workers))
+    units = pd.DataFrame(_map(coverage_over_units, range(sets), workers))
     rounds = pd.DataFrame(_map(race, range(races), workers))
     return {
         "coverage": covered,
         "rounds": rounds,
         "coverage_pooled": pooled(covered),
+        "units": units,
+        "units_pooled": pooled(units),
         "coverage_by_size": pooled(covered[covered["method"] == "default"], ("enzymes", "n")),
         "calibration_curve": curve(rounds),
         "racing": stops(rounds),
@@ -406,7 +409,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     tables = study(sets, races, given.workers)
     for name, table in tables.items():
         _files.write(given.out / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
-    for name in ("coverage_pooled", "coverage_by_size", "calibration_curve", "racing"):
+    for name in ("coverage_pooled", "units_pooled", "coverage_by_size", "calibration_curve", "racing"):
         sys.stdout.write(f"{name}\n{tables[name].round(4).to_string(index=False)}\n\n")
     from fwbq import plots
 
