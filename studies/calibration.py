@@ -10,11 +10,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ from fwbq.chema import Dataset, KineticFamily, candidate_models, compare, log_li
 from fwbq.designs import FrankWolfe
 from fwbq.kernels import ExpQuad
 from fwbq.selection import Comparison
+from studies import kinetics
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,6 +35,8 @@ Array = NDArray[np.float64]
 
 SIZES = (10, 50, 100, 200)
 LEVELS = (0.68, 0.95)
+#: First part of the seeds of a stranger's data, on which nothing was tuned.
+_STRANGERS = 2027
 #: Levels of P(MAP) at which a race may be stopped.
 STOPS = (0.9, 0.95, 0.99, 0.999)
 #: Nodes per coordinate of the brute-force rule, one after the other until two agree.
@@ -41,6 +45,10 @@ _NODES = (32, 48, 72, 108, 160)
 _CONVERGED = 1e-10
 #: Points of the brute-force rule at a time.
 _CHUNK = 4096
+#: Log of the share of the sum below which a node is left out.
+_NEGLIGIBLE = -30.0
+#: Nodes per coordinate where rates are truncated, and the agreement that is asked for there.
+_FEWER, _NEARLY = (11, 16, 24, 36, 54, 81), 1e-6
 #: Models within this number of standard deviations of the leader of the full run are integrated to find the true MAP.
 _NEAR = 8.0
 
@@ -58,10 +66,11 @@ def dataset(number: int) -> tuple[Dataset, dict[str, Any]]:
     return data, settings
 
 
-def exact_log_evidences(data: Dataset, models: Sequence[tuple[str, ...]]) -> tuple[Array, int]:
+def exact_log_evidences(data: Dataset, models: Sequence[tuple[str, ...]], truncated: bool = False) -> tuple[Array, int]:
     r"""Integrate the likelihoods of models of one size by tensor Gauss-Legendre rules in log(1 + K / c).
 
     Rules of 32, 48, 72, 108 and 160 nodes per coordinate are tried until two in a row agree to 1e-10 in log evidence.
+    Where rates are truncated to V >= 0, which takes a hundred times longer, rules of 11 to 81 that agree to 1e-6.
 
     Returns
     -------
@@ -78,17 +87,21 @@ def exact_log_evidences(data: Dataset, models: Sequence[tuple[str, ...]]) -> tup
     """
     out = np.full(len(models), np.nan)
     todo = np.arange(len(models))
-    for size in _NODES:
+    sizes, near = (_FEWER, _NEARLY) if truncated else (_NODES, _CONVERGED)
+    for size in sizes:
         before = out[todo]
-        out[todo] = tensor_sum(data, [models[int(i)] for i in todo], size)
-        todo = todo[~(np.abs(out[todo] - before) < _CONVERGED)]
+        out[todo] = tensor_sum(data, [models[int(i)] for i in todo], size, truncated)
+        todo = todo[~(np.abs(out[todo] - before) < near)]
         if not len(todo):
             break
     return out, len(todo)
 
 
-def tensor_sum(data: Dataset, models: Sequence[tuple[str, ...]], size: int) -> Array:
-    """Return the log evidences of models of one size by a rule of `size` nodes per coordinate, (m,)."""
+def tensor_sum(data: Dataset, models: Sequence[tuple[str, ...]], size: int, truncated: bool = False) -> Array:
+    """Return the log evidences of models of one size by a rule of `size` nodes per coordinate, (m,).
+
+    With rates truncated to V >= 0 nodes that carry less than 1e-13 of the sum without it are left out.
+    """
     offset = KineticFamily(data, tuple(models)).coordinates.offset
     axes: list[Array] = []
     log_w: Array = np.zeros(())
@@ -106,9 +119,24 @@ def tensor_sum(data: Dataset, models: Sequence[tuple[str, ...]], size: int) -> A
         rows = slice(start, start + _CHUNK)
         values = log_likelihood_block(data, models, points[rows], return_rank=True)[0] + log_w[rows, None]
         higher = np.maximum(top, values.max(axis=0))
+        if truncated:
+            values = _truncated(data, models, points[rows], log_w[rows], values > higher + _NEGLIGIBLE)
         total = total * np.exp(top - higher) + np.sum(np.exp(values - higher), axis=0)
         top = higher
     return np.asarray(top + np.log(total))
+
+
+def _truncated(
+    data: Dataset, models: Sequence[tuple[str, ...]], points: Array, log_w: Array, used: NDArray[np.bool_]
+) -> Array:
+    """Return log likelihoods with V >= 0 plus log weights where they are used, else minus infinity, (n, m)."""
+    out = np.full(used.shape, -np.inf)
+    for j, model in enumerate(models):
+        rows = np.flatnonzero(used[:, j])
+        if len(rows):
+            one = KineticFamily(data, (model,), truncated=True)
+            out[rows, j] = one.log_integrands(points[rows], np.array([0]))[:, 0] + log_w[rows]
+    return out
 
 
 #: The default, the paper's model on the same points, and the paper's model on Frank-Wolfe points.
@@ -140,7 +168,7 @@ def coverage(number: int, sizes: Sequence[int] = SIZES) -> list[dict[str, Any]]:
             **options,
         )
         where = np.array([len(name) for name in found.names])  # type: ignore[arg-type]
-        for stage in found.stages:
+        for stage in found.stages[: len(sizes)]:  # those of shared points
             error = np.abs(stage.evidences.log_median - truth)
             sd = stage.evidences.log_sd
             held = {level: _held(stage.evidences.interval(level), truth) for level in LEVELS}
@@ -157,8 +185,62 @@ def coverage(number: int, sizes: Sequence[int] = SIZES) -> list[dict[str, Any]]:
     return rows
 
 
-def _held(interval: tuple[Array, Array], truth: Array) -> NDArray[np.bool_]:
-    slack = 1e-9 * np.maximum(np.abs(truth), 1.0)  # what the brute-force value is known to
+#: Units in which a stranger's data may be: what is compared with what, and the unit of time in that of `normalised`. In
+#: a smaller unit of time rates are small, and likelihoods narrow; in a larger one they are as wide as the prior.
+UNITS: dict[str, tuple[Literal["data", "given"], float]] = {
+    "data": ("data", 1.0),
+    "given, time unit / 30": ("given", 1.0 / 30.0),
+}
+#: Models whose evidences are compared with brute force over units: the leading ones, and others at random.
+_LEADING, _OTHERS = 4, 6
+
+
+def coverage_over_units(number: int, sizes: Sequence[int] = SIZES[1:]) -> list[dict[str, Any]]:
+    """Compare evidences of a stranger's data, as the defaults find them, with brute force: a row for units and n.
+
+    The data are those of `studies.kinetics`: one to four stimuli that share their rates, V >= 0.
+    """
+    data, settings = kinetics.dataset(number, _STRANGERS)
+    rows = []
+    for called, (units, time) in UNITS.items():
+        written = data.normalised().rescaled(time=time)
+        options: dict[str, Any] = {"units": units, "checks": False, "rng": 0, "progress": False}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # contenders with wide errors are counted here
+            found = [compare(written, n=n, **options) for n in sizes]
+        picked = _picked(found[-1], number)
+        truth = np.empty(len(picked))
+        left = 0
+        for size in range(3):
+            which = [i for i, model in enumerate(picked) if len(model) == size]
+            if which:
+                truth[which], missed = exact_log_evidences(written, [picked[i] for i in which], truncated=True)
+                left += missed
+        for n, each in zip(sizes, found, strict=True):
+            at = np.array([each.names.index(model) for model in picked])
+            evidences = each.evidences.take(at)
+            error, sd = np.abs(evidences.log_median - truth), evidences.log_sd
+            rows.append(
+                {"set": number, **settings, "method": called, "n": n, "models": len(picked),
+                 "covered68": int(_held(evidences.interval(0.68), truth, 1e-6).sum()),
+                 "covered95": int(_held(evidences.interval(0.95), truth, 1e-6).sum()),
+                 "square_error": float(np.sum(error**2)), "median_sd": float(np.median(sd)),
+                 "worst": float(np.max(error / sd)), "own_points": len(each.settings.get("own_points", ())),
+                 "leader_error": float(error[0]), "leader_sd": float(sd[0]), "not_converged": left,
+                 "right": each.best == picked[int(np.argmax(truth))]}
+            )  # fmt: skip
+    return rows
+
+
+def _picked(found: Comparison, number: int) -> list[Any]:
+    """Return the models whose evidences are compared with brute force, the leading one first."""
+    order = np.argsort(-found.evidences.log_median, kind="stable")
+    others = np.random.default_rng(number).choice(order[_LEADING:], _OTHERS, replace=False)
+    return [found.names[i] for i in [*order[:_LEADING], *np.sort(others)]]
+
+
+def _held(interval: tuple[Array, Array], truth: Array, known: float = 1e-9) -> NDArray[np.bool_]:
+    slack = known * np.maximum(np.abs(truth), 1.0)  # what the brute-force value is known to
     return np.asarray((interval[0] - slack <= truth) & (truth <= interval[1] + slack))
 
 
@@ -299,11 +381,14 @@ def study(sets: int, races: int, workers: int = 1) -> dict[str, pd.DataFrame]:
     import pandas as pd
 
     covered = pd.DataFrame(_map(coverage, range(sets), workers))
+    units = pd.DataFrame(_map(coverage_over_units, range(sets), workers))
     rounds = pd.DataFrame(_map(race, range(races), workers))
     return {
         "coverage": covered,
         "rounds": rounds,
         "coverage_pooled": pooled(covered),
+        "units": units,
+        "units_pooled": pooled(units),
         "coverage_by_size": pooled(covered[covered["method"] == "default"], ("enzymes", "n")),
         "calibration_curve": curve(rounds),
         "racing": stops(rounds),
@@ -324,7 +409,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     tables = study(sets, races, given.workers)
     for name, table in tables.items():
         _files.write(given.out / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
-    for name in ("coverage_pooled", "coverage_by_size", "calibration_curve", "racing"):
+    for name in ("coverage_pooled", "units_pooled", "coverage_by_size", "calibration_curve", "racing"):
         sys.stdout.write(f"{name}\n{tables[name].round(4).to_string(index=False)}\n\n")
     from fwbq import plots
 

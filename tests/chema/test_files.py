@@ -210,3 +210,10 @@ def test_models_are_named_without_types_of_numpy():
     still = fwbq.chema.Dataset(np.arange(5.0), np.ones(5), np.ones(5), np.ones((5, 2)), names=["A", "B"])
     with pytest.raises(ValueError, match=r"the model of the enzymes \(0,\), counted from 0, at K ="):
         fwbq.chema.log_likelihood(still, ("A",), np.ones((1, 2)))
+
+
+def test_a_phosphorylated_form_of_another_name_is_suggested():
+    table = Dataset.example().to_frame("4EBP1", "p4EBP1")
+    with pytest.raises(ValueError, match=r"no variable is called '4EBP1\*'.*; is it 'p4EBP1'\?"):
+        Dataset.from_frame(table, "4EBP1")
+    assert Dataset.from_frame(table, "4EBP1", phospho="p4EBP1").forms == ("4EBP1", "p4EBP1")

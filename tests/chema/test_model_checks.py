@@ -156,6 +156,7 @@ def test_evidences_of_the_leaders_are_computed_again(truncated):
 
 # Of the paper's way, which is asked for with few points on purpose.
 @pytest.mark.filterwarnings("ignore:the likelihood of:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:the log evidence of:RuntimeWarning")
 def test_a_likelihood_too_narrow_for_shared_points_is_said():
     """Few points and units far from those of the data: the evidence is off, or unknown, and that is said."""
     hard = DATA.rescaled(time=1 / 30, level=30.0)
@@ -168,6 +169,8 @@ def test_a_likelihood_too_narrow_for_shared_points_is_said():
     assert "is the paper's and understates its error" in paper.summary()
 
 
+# Nothing tells its models apart, and twenty points leave wide errors.
+@pytest.mark.filterwarnings("ignore:the log evidence of:RuntimeWarning")
 def test_a_substrate_that_never_changes_is_not_predicted():
     """There is nothing to predict, and nothing is divided by the sum of squares of the rates, which is 0."""
     data = Dataset.simulate(3, rng=0)

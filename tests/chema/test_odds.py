@@ -20,6 +20,8 @@ def test_the_prior_of_a_model_is_the_product_of_the_odds_of_its_enzymes():
     assert stated.settings["inclusion"] == {"E2": 0.8, "E4": 0.1}
 
 
+# Twenty points leave wide errors.
+@pytest.mark.filterwarnings("ignore:the log evidence of:RuntimeWarning")
 @pytest.mark.parametrize("size", [2, 3])
 def test_screens_have_the_same_priors_as_comparisons_without_a_screen(size):
     data = Dataset.simulate(110 if size == 2 else 34, rng=2, noise=0.03)

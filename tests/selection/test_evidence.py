@@ -238,7 +238,7 @@ def test_likelihoods_that_are_rough_near_their_top_lie_in_their_intervals():
     for amplitude in ("calibrated", "ml"):
         options = {"race": False, "progress": False, "amplitude": amplitude}
         found = chema.compare(data, models=models, units="given", truncated=False, stages=(50, 200), **options)
-        intervals = [stage.evidences.interval(0.95) for stage in found.stages]
+        intervals = [stage.evidences.interval(0.95) for stage in found.stages[:2]]  # those of shared points
         held[amplitude] = [np.mean((low < exact) & (exact < high)) for low, high in intervals]
     assert held["calibrated"] == [1.0, 1.0]
     assert max(held["ml"]) < 0.5

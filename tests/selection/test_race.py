@@ -179,7 +179,7 @@ def test_what_cannot_win_by_earlier_evidences_is_not_evaluated(kinetic, race):
         before, after = getattr(kinetic.evidences, key), getattr(found.evidences, key)
         np.testing.assert_array_equal(after[out], before[out])
         assert np.all(after[~out] != before[~out])
-    assert found.stages[0].contenders == np.sum(~out) and found.n_evaluations == 60 * np.sum(~out)
+    assert found.stages[0].contenders == np.sum(~out) and found.stages[0].evaluations == 60 * np.sum(~out)
     # Whoever is left out has less than one chance in ten thousand to beat the leader.
     centre, sd, best = kinetic.evidences.log_median, kinetic.evidences.log_sd, kinetic.names.index(kinetic.best)
     assert np.all(centre[best] - centre[out] > 3.5 * np.hypot(sd[best], sd[out]))

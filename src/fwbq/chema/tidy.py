@@ -134,7 +134,8 @@ def from_tidy(
             substrate, variables, "unphosphorylated substrate", "substrate",
             "; if only the phosphorylated form was measured, state the total amount with `total`",
         )  # fmt: skip
-    _need(starred, variables, "phosphorylated substrate", "phospho")
+    alike = [name for name in variables if substrate in name and name != substrate]
+    _need(starred, variables, "phosphorylated substrate", "phospho", f"; is it {alike[0]!r}?" if alike else "")
     chosen = (
         [v for v in variables if v not in (substrate, starred)]
         if enzymes is None

@@ -117,6 +117,12 @@ def _numerics(comparison: Comparison) -> str:
     """Return what thousands of points say of the leading evidences, where that is not what was found."""
     method = comparison.settings.get("method", "log")
     said = []
+    own = comparison.settings.get("own_points")
+    if isinstance(own, list) and own:
+        said.append(
+            "the points that models share did not settle the log evidence of all that could be first, and "
+            f"{len(own)} of them got points of their own"
+        )
     if method != "log":
         said.append(
             f"the method {words.clean(str(method), 20)} is the paper's and understates its error: of simulated sets "

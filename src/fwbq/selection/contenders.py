@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -218,11 +218,7 @@ class Contenders(Runner):
 
     def posteriors(self) -> Evidences:
         """Return the posteriors of the models in contention."""
-        found = self.verdicts()
-        m = len(found)
-        scale = np.array([min(e.scale, _WIDEST) if np.isfinite(e.log_evidence) else 0.0 for e in found])
-        centre = np.array([e.log_evidence for e in found])
-        return Evidences(np.full(m, "log", dtype="<U8"), centre, scale, np.full(m, DF), np.zeros(m))
+        return as_evidences(self.verdicts())
 
     def rest(self, but: NDArray[np.bool_]) -> int:
         """Let all models rest in the next round but some of those in contention; return how many will not."""
@@ -236,3 +232,11 @@ class Contenders(Runner):
         """Leave out the models that are not to be kept, but for those whose evidence is not known well enough."""
         unknown = np.array([not e.success or not e.sd < _SMALL for e in self.verdicts()], dtype=bool)
         self.active = self.active[keep[self.slots[self.active]] | unknown]
+
+
+def as_evidences(found: Sequence[Verdict]) -> Evidences:
+    """Return verdicts as posteriors of log evidences."""
+    m = len(found)
+    scale = np.array([min(e.scale, _WIDEST) if np.isfinite(e.log_evidence) else 0.0 for e in found])
+    centre = np.array([e.log_evidence for e in found])
+    return Evidences(np.full(m, "log", dtype="<U8"), centre, scale, np.full(m, DF), np.zeros(m))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -65,6 +65,11 @@ class Evidences:
         """Return the posteriors at `where`."""
         i = np.asarray(where)
         return Evidences(self.kind[i], self.centre[i], self.scale[i], self.df[i], self.offset[i])
+
+    def widened(self, sd: Array) -> Evidences:
+        """Return the same log evidences with these standard deviations added to their errors, (m,)."""
+        more = (self.kind == "log") & ~self.nothing
+        return replace(self, scale=np.where(more, np.hypot(self.scale, sd), self.scale))
 
     @property
     def nothing(self) -> NDArray[np.bool_]:

@@ -25,6 +25,7 @@ from .label import label
 from .linear_process import LinearDoubts
 from .map_probability import leader, map_probabilities
 from .options import LEAST, NEVER, Options
+from .own_points import own_evidence, unsettled, worthwhile
 from .runner import Runner
 from .shared import Block, Shared
 from .stage import Stage
@@ -40,6 +41,8 @@ _DECIDE = 20
 #: Models from which on the rounds before that are not noted, and those far from winning are known roughly only; with
 #: fewer, what such rounds say is shown, and helps a forecast.
 _MANY = 100
+#: Standard deviation of a log evidence above which a model that could be first is named.
+_WIDE = 3.0
 #: Draws from which the 95 % interval of a probability is read: its ends have a standard error of 6 % of half its width.
 _DRAWS = 500
 
@@ -81,7 +84,7 @@ def compare_families(
                 for size in options.sizes:
                     over = race.round(size, how)
                     bar.advance(race.size - bar.done)
-                    if over:
+                    if (over or size == options.sizes[-1]) and race.settle(how):
                         break
                 race.recheck()
         except KeyboardInterrupt as stop:
@@ -121,6 +124,8 @@ class Race:
         self.evidences = Evidences.empty(len(self.names))
         self.history: list[Stage] = []
         self.size = 0
+        #: Evidences from points of a model's own, by its position.
+        self.own: dict[int, Evidences] = {}
         self._points = np.zeros(len(self.names), dtype=np.intp)
         self._spent = 0
         self._calls = _Calls()
@@ -176,6 +181,43 @@ class Race:
             return True
         return False if early else self._judge(sum(taken))
 
+    def settle(self, how: Evaluation) -> bool:
+        """Give models that could be first, and that shared points do not settle, points of their own.
+
+        Return whether the race ends here: what was decided before may be open again.
+        """
+        before = len(self.own)
+        while (slot := self._unsettled()) is not None:
+            k = next(k for k, runner in enumerate(self.runners) if slot in runner.slots)
+            self.own[slot], taken = own_evidence(
+                self.runners[k], slot, self.options.sizes[-1], self.options.seed, self._calls.of_family(k, how)
+            )
+            self._spent += taken
+            self._points[slot] = taken
+            self.evidences = self.evidences.put(np.array([slot]), self.own[slot])
+        if len(self.own) == before:
+            return True
+        self._remember(self.size, len(self.own) - before)
+        last = self.history[-1]
+        decided = _decided(self.evidences, self.log_prior, last.best, last.map_probability, self.options)
+        still = self._end[0] is not Reason.DECIDED or decided is not None
+        self._end = (Reason.DECIDED, decided) if decided is not None else self._budget_end
+        return still
+
+    def _unsettled(self) -> int | None:
+        """Return the likeliest model that is to get points of its own, if there is one."""
+        if not worthwhile(len(self.own), self.options.sizes[-1], self._spent, self.options.budget):
+            return None
+        wanted = np.zeros(len(self.names), dtype=bool)
+        for runner in self.runners:
+            if isinstance(runner, Shared):
+                wanted[runner.slots] = unsettled(runner, self.evidences, self._end[0] is Reason.DECIDED)
+        wanted[list(self.own)] = False
+        if wanted.any():
+            best = leader(map_probabilities(self.evidences, self.log_prior), self._score)
+            wanted &= _contention(self.evidences, self.log_prior, best, None)
+        return int(np.argmax(np.where(wanted, self._score, -np.inf))) if wanted.any() else None
+
     def recheck(self) -> None:
         """Warn when the first point that was evaluated has another value now."""
         changed = self._calls.recheck()
@@ -206,14 +248,18 @@ class Race:
         """Note the state after a round, given the evaluations that it took of each family."""
         contenders = sum(len(runner.active) for runner in self.runners)
         self._take_in([runner for runner, new in zip(self.runners, taken, strict=True) if new])
-        chances = map_probabilities(self.evidences, self.log_prior)
-        near = _contention(self.evidences, self.log_prior, leader(chances, self._score), self.options.tol)
-        rough = [runner for runner in self.runners if runner.refine(near)]
-        if rough:
-            self._take_in(rough)
-            chances = map_probabilities(self.evidences, self.log_prior)
+        for slot, known in self.own.items():
+            self.evidences = self.evidences.put(np.array([slot]), known)
+        best = leader(map_probabilities(self.evidences, self.log_prior), self._score)
+        near = _contention(self.evidences, self.log_prior, best, self.options.tol)
+        self._take_in([runner for runner in self.runners if runner.refine(near)])
         for runner in self.runners:
             runner.resume()
+        self._remember(size, contenders)
+
+    def _remember(self, size: int, contenders: int) -> None:
+        """Add the state to the history: models that were evaluated, and points of each."""
+        chances = map_probabilities(self.evidences, self.log_prior)
         best = leader(chances, self._score)
         self.history.append(Stage(size, self._spent, contenders, self.evidences, best, float(chances[best])))
         _log.info(
@@ -263,7 +309,10 @@ class Race:
         if skipped:
             _warnings.warn(f"log integrands failed at {skipped} of {self._spent} evaluations, which were skipped")
         points = np.maximum(self._points, np.concatenate([runner.counts() for runner in self.runners]))
-        kept = self.options.remembered() | {"reason": reason.value} | _worst_case_errors(self.runners) | dict(settings)
+        _warn_of_wide(self.names, self.evidences, self.runners, _contention(self.evidences, self.log_prior, best, None))
+        own = {"own_points": [label(self.names[slot]) for slot in self.own]} if self.own else {}
+        kept = self.options.remembered() | {"reason": reason.value} | own
+        kept |= _worst_case_errors(self.runners) | dict(settings)
         return Comparison(self.names, self.evidences, self.log_prior, points, tuple(self.history), status, kept)
 
     def _why(self, best: int) -> tuple[Reason, str]:
@@ -319,6 +368,19 @@ def _unknown_words(names: Sequence[Hashable], which: NDArray[np.bool_]) -> str:
         f"the likelihood of {_these(names, which)} was zero at every point evaluated, so that nothing is known of the "
         "evidence: check the units, raise `n`, give the model a `start` of positive likelihood, or leave it out"
     )
+
+
+def _warn_of_wide(
+    names: Sequence[Hashable], evidences: Evidences, runners: Sequence[Runner], possible: NDArray[np.bool_]
+) -> None:
+    """Warn of models on shared points that could be first and whose evidence is hardly known."""
+    shared = np.concatenate([np.full(len(r.slots), isinstance(r, Shared) and r.shares_scales) for r in runners])
+    wide = shared & possible & ~evidences.nothing & (evidences.log_sd > _WIDE)
+    if wide.any():
+        _warnings.warn(
+            f"the log evidence of {_these(names, wide)} has a standard deviation above {_WIDE:g}, and could be the "
+            "highest: take the units of the data, raise `n`, or compare fewer models"
+        )
 
 
 def _affordable(runners: Sequence[Runner], size: int, spent: int, limit: int | None) -> tuple[int, bool]:

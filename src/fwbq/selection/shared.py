@@ -35,6 +35,10 @@ _WITNESSES = 20
 #: integral: under the linear process such a model stays in the race. Three values determine an amplitude and a
 #: constant, with one degree of freedom left.
 CARRIED = 3.0
+#: Standard deviation that is then added to a log evidence by a process of kinetic models: of 12 simulated sets in four
+#: units of time, errors of such evidences were 0.6 to 2 in root mean square at 20 to 200 points, the largest 13 of the
+#: standard deviations that the process itself states.
+_UNSEEN = 1.0
 
 #: Points chosen for the leading models at a time, before their values are used to choose more. Of the 30 leading pairs
 #: of 3,000 and 10,000 enzymes the errors after 100 such points are 0.02 and 0.04 in root mean square, 0.34 and 0.49 of
@@ -110,8 +114,10 @@ class Shared(Runner):
         self.kernel = kernel
         self.amplitude = amplitude
         self.values = np.empty((0, len(family.names)))
-        usual = evidence == "log" and family.alike and design is None and isinstance(self.coordinates, LogScale)
-        self._spread = spread if usual else None
+        usual = evidence == "log" and family.alike and design is None
+        self._spread = spread if usual and isinstance(self.coordinates, LogScale) else None
+        #: Whether the models share length-scales that are found, and all else is as usual.
+        self.shares_scales = usual and kernel is None and amplitude == "calibrated"
         self._asked = np.empty((0, family.measure.dim))
         self._has_values = np.empty(0, dtype=bool)  # for each point asked for
         self._n_skipped = 0
@@ -202,6 +208,14 @@ class Shared(Runner):
             return super().unknown()
         return np.asarray(carried(self.values[:, self.active]) < CARRIED)
 
+    @property
+    def carrying(self) -> Array:
+        """Effective points that carry each likelihood, (models,); infinity where that is not asked."""
+        out = np.full(len(self.slots), np.inf)
+        if self.shares_scales and len(self.values):
+            out[self.active] = carried(self.values[:, self.active])
+        return out
+
     def posteriors(self) -> Evidences:
         """Posteriors of the models in contention."""
         points = self._points()
@@ -215,7 +229,8 @@ class Shared(Runner):
                 points, values = points[keep], values[keep]
             places = self.coordinates.forward(points)
             if self.family.alike or isinstance(self.kernel, Kernel):
-                return LogProcess.fit(places, values, self._nodes, self.kernel, self.amplitude).evidences
+                found = LogProcess.fit(places, values, self._nodes, self.kernel, self.amplitude).evidences
+                return found.widened(np.where(self.carrying[self.active] < CARRIED, _UNSEEN, 0.0))
             each = Evidences.empty(values.shape[1])
             for j in range(values.shape[1]):
                 one = LogProcess.fit(places, values[:, [j]], self._nodes, self.kernel, self.amplitude)

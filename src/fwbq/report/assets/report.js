@@ -25,8 +25,9 @@
     if (p === null) return "–";
     if (p === 0) return "0";
     if (p >= 0.9995) return "> 0.999";
-    return p < 0.001 ? minus(p.toExponential(1)) : p.toPrecision(3);
+    return p < 0.001 ? "< 0.001" : p.toPrecision(3);
   };
+  const inHover = (text) => text.replace(/</g, "&lt;").replace(/>/g, "&gt;");
   const fixed = (x, places) => (x === null ? "–" : minus(x.toFixed(places)));
   const places = (sd) => (sd > 0 ? Math.min(Math.max(1 - Math.floor(Math.log10(sd)), 2), 8) : 4);
   const deviation = (x) => (x === null ? "–" : x === 0 ? "0" : x < 1e-4 || x >= 1e4 ? minus(x.toExponential(1)) : x >= 10 ? x.toFixed(0) : x.toPrecision(2));
@@ -126,7 +127,7 @@
     const hover = {
       type: "scatter", mode: "markers", x: shown.map((_, k) => k), y: clip(pick(shown, "q50")), marker: { size: 12, opacity: 0, color: colour("accent") },
       hoverinfo: "text",
-      hovertext: shown.map((i) => `<b>${plain(models.name[i], 60)}</b><br>` + describe(i).map(([k, v]) => `${k} ${v}`).join("<br>")),
+      hovertext: shown.map((i) => `<b>${plain(models.name[i], 60)}</b><br>` + describe(i).map(([k, v]) => inHover(`${k} ${v}`)).join("<br>")),
     };
     const { "title.text": title, ...marks } = ticks(full());
     const low = Math.min(...clip(pick(shown.filter((i) => !sunk(i)), "q05")).filter((v) => v > 0), 0.1);
@@ -190,7 +191,7 @@
         arrayminus: inclusion.lower.map((l, j) => inclusion.probability[j] - l), color: colour("ink"), thickness: 1.4, width: 3,
       },
       hoverinfo: "text",
-      hovertext: inclusion.name.map((name, j) => `<b>${plain(name, 60)}</b><br>inclusion ${share(inclusion.probability[j])}<br>90 %: ${share(inclusion.lower[j])} to ${share(inclusion.upper[j])}`),
+      hovertext: inclusion.name.map((name, j) => `<b>${plain(name, 60)}</b><br>inclusion ${inHover(share(inclusion.probability[j]))}<br>90 %: ${inHover(`${share(inclusion.lower[j])} to ${share(inclusion.upper[j])}`)}`),
     }], layout({
       hovermode: "y",
       xaxis: axis("inclusion probability", { range: [0, 1.02], fixedrange: coarse }),
@@ -202,7 +203,7 @@
     const last = h.evaluations[h.evaluations.length - 1];
     return Plotly.react("plot-history", [{
       type: "scatter", mode: "lines+markers", x: h.evaluations, y: h.map, line: { color: colour("accent"), width: 2.2 }, marker, hoverinfo: "text", cliponaxis: false,
-      hovertext: h.n.map((n, j) => `<b>${plain(h.best[j], 60)}</b> leads<br>P(MAP) ${share(h.map[j])}<br>${whole(h.evaluations[j])} evaluations, ${whole(n)} points<br>${whole(h.contenders[j])} in contention`),
+      hovertext: h.n.map((n, j) => `<b>${plain(h.best[j], 60)}</b> leads<br>P(MAP) ${inHover(share(h.map[j]))}<br>${whole(h.evaluations[j])} evaluations, ${whole(n)} points<br>${whole(h.contenders[j])} in contention`),
     }], layout({
       xaxis: axis("evaluations of all models", { tickformat: ",d", rangemode: "tozero", range: [0, last * 1.06], nticks: 6 }),
       yaxis: axis("P(MAP)", { range: [0, 1.04], tickformat: "~g" }),
