@@ -1,4 +1,4 @@
-"""What is each part of the way of gradients worth? The study behind the table of docs/gradients.md.
+"""What is each part of the way of gradients worth? The study behind the last table of docs/ablation.md.
 
 Families of likelihoods with gradients and known evidence, once with the whole engine, and once with each of its parts
 made neutral: a number of `fwbq.inference.tuning` at which the part does nothing. Same problems, same seeds. Run it with

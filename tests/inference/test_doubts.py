@@ -79,13 +79,14 @@ def test_failures_count_by_the_mass_that_is_nearer_to_them():
     assert Failures().doubt(replace(here, data=far)) == 0.0
 
 
-def test_starts_that_wait_are_counted(monkeypatch):
-    run = told(narrow, 40)
-    here = case(run)
+def test_starts_that_wait_are_counted_in_many_dimensions(monkeypatch):
+    few, here = case(told(narrow, 40)), case(told(narrow, 60, dim=5))
+    monkeypatch.setattr(type(here.climbs), "confirmed", lambda self, data: True)
     for waiting in (1, 5, 50):
         monkeypatch.setattr(type(here.climbs), "waiting", lambda self, data, surrogate, k=waiting: k)
         expected = 0.5 * waiting / (waiting + 2.0 * max(here.climbs.finished, 1))
         assert Starts().doubt(here) == pytest.approx(expected)
+        assert Starts().doubt(few) == 0.0
 
 
 def test_heavy_tails_are_a_doubt_and_those_of_a_gaussian_are_not():

@@ -388,10 +388,10 @@ class ValueWay:
     def _posterior(self, surrogate: Surrogate, data: Data, *, rough: bool) -> SurrogatePosterior:
         """Return the posterior on many nodes, or on the few that there are, with what its error is made of."""
         known, seed, parts = data.evaluated, self.settings.seed, self.settings.parts
-        n, sizes = len(known), TUNING.sizes
-        many = sizes.some if self.settings.quick else sizes.many
+        n = len(known)
+        many = TUNING.sizes.some if self.settings.quick else TUNING.sizes.many
         nodes = surrogate.nodes if rough else surrogate.final_nodes(*many, seed("nodes", n))
-        pairs = sizes.rough if rough else sizes.pairs
+        pairs = TUNING.sizes.rough if rough else TUNING.sizes.pairs
         terms = assess(surrogate, nodes, self.inflation, seed("signs", n), pairs)
         case = Case(data, self.climbs, self.probes, surrogate, nodes, terms.surrogate)
         doubts = {each.sentence: each.doubt(case) for each in DOUBTS if each.name in parts}
