@@ -212,6 +212,24 @@ def test_a_saved_run_goes_on_as_the_other(tmp_path, moment):
     assert again.result().sd == whole.result().sd
 
 
+def test_a_saved_run_knows_how_far_its_surrogate_is_believed(tmp_path):
+    """Of a thin and bent density the surrogate is lowered far from its points; the draws came from what was lowered."""
+
+    def thin(x):
+        y = x.copy()
+        y[:, 1] -= 6.0 * (x[:, 0] ** 2 - 1.0)
+        slopes = -y
+        slopes[:, 0] += 12.0 * y[:, 1] * x[:, 0]
+        return -0.5 * np.sum(y**2, axis=1), slopes
+
+    run = EvidenceRun(start=np.full(3, 0.3), n=80, rng=0, gradient=True)
+    going_on(run, thin, 80)
+    assert any(region.density.surrogate.reach.lowered > 0.0 for region in run._way.regions)
+    run.save(tmp_path / "run.json")
+    again = EvidenceRun.load(tmp_path / "run.json").result()
+    assert (again.log_evidence, again.sd) == (run.result().log_evidence, run.result().sd)
+
+
 def test_the_status_says_by_which_way():
     by_gradients = found_by(bent, 40, start=np.zeros(2))
     assert "by draws under a surrogate of values and gradients" in by_gradients.status

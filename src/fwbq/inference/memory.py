@@ -118,7 +118,7 @@ def _draws_record(draws: Draws) -> dict[str, Any]:
                 "masses": plain(r.masses), "rows": plain(r.rows),
                 "density": None if r.density is None else {
                     "whitening": plain(r.density.whitening), "tau": r.density.tau,
-                    "log_constant": plain(r.density.log_constant), "radius": r.density.surrogate.radius,
+                    "log_constant": plain(r.density.log_constant), "lowered": r.density.surrogate.reach.lowered,
                     "base": plain(r.density.surrogate.base), "shape": plain(r.density.surrogate.shape),
                     "numbers": plain(r.density.surrogate.numbers),
                 },
@@ -162,7 +162,9 @@ def _density(draws: Draws, content: dict[str, Any], data: Data) -> Proposal:
     rows = draws.some_rows(data, numbers)
     base, shape = _whitening(content["base"], draws.chart.dim), Shape(**content["shape"])
     surrogate = GradientSurrogate.fit(rows, np.arange(len(numbers)), base, shape)
-    surrogate = replace(surrogate, radius=float(content["radius"]))
+    lowered = float(content["lowered"])
+    require(0.0 <= lowered < np.inf, "by how much a surrogate is lowered is no number")
+    surrogate = replace(surrogate, reach=replace(surrogate.reach, lowered=lowered))
     whitening = _whitening(content["whitening"], draws.chart.dim)
     return Proposal(surrogate, whitening, float(content["tau"]), float(content["log_constant"]))
 
