@@ -600,13 +600,11 @@ class JudgeNumbers:
     skewness: float = 0.75
     #: Share of the change of the surrogate's integral over the last two fits that is an error,
     drift: float = 0.125
-    #: and the largest such change of a run that is believed, unless more than this share of the draws is effective. Of
-    #: logistic regressions with thirty parameters, 300 gradients, surrogates changed by 1.0 at an effective share of
-    #: 0.64 and 0.69, and errors were 0.015 and 0.033; at 0.33, 200 gradients, 0.42.
+    #: and the largest such change of a run that is believed, unless enough of the draws are effective: the share below,
+    #: and more than this many. Of logistic regressions with thirty parameters, 300 gradients, surrogates changed by 0.7
+    #: to 1.0 at effective shares of 0.60 to 0.69, and errors were 0.001 to 0.033; at 0.33, 200 gradients, 0.42. Of four
+    #: draws in a Gaussian all were effective, while the surrogate had changed by 0.7 and was off by 0.5.
     most_drift: float = 0.5
-    convincing: float = 0.6
-    #: and so are more than this many: of four draws in a Gaussian, all were, while the surrogate had changed by 0.7 and
-    #: was off by 0.5.
     convincing_draws: float = 20.0
     #: Below this effective share of the draws what they missed may matter, by this many times the logarithm of how far.
     effective: float = 0.5

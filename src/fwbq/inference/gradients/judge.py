@@ -242,7 +242,7 @@ class Judgement:
     def settled(self) -> bool:
         """Whether the last fits agree, or so many of the draws are effective that it does not matter."""
         many = self.effective * len(self.truth) > TUNING.judge.convincing_draws
-        return self.drift < TUNING.judge.most_drift or (many and self.effective > TUNING.judge.convincing)
+        return self.drift < TUNING.judge.most_drift or (many and self.effective > TUNING.judge.effective)
 
     @property
     def unsettled(self) -> float:
