@@ -163,3 +163,15 @@ def test_an_integral_is_not_said_to_be_missing_where_the_top_was_not_found():
         assert found.reason is fwbq.Reason.UNSEEN
         assert found.doubts[Rising.sentence] > 1.0
         assert "of about" in found.status
+
+
+def test_nobody_climbs_on_a_sample_and_nobody_misses_it():
+    points = np.random.default_rng(0).normal(size=(400, 6))
+
+    def f(x):
+        return -0.2 * np.sum((x - 0.3) ** 2, axis=1)
+
+    found = fwbq.evidence(f, fwbq.Empirical(points), n=120, rng=0, progress=False)
+    assert found.success
+    assert Starts.sentence not in found.doubts
+    assert abs(found.log_evidence - np.log(np.mean(np.exp(f(points))))) < 4.0 * found.sd
